@@ -29,7 +29,7 @@ def error(setting: str, k: int, *, prune: bool = True) -> float:
 def test_the_rows_without_unknowns_are_the_papers(setting: str) -> None:
     run = adult(setting)
     assert run.tables.test is not None
-    assert (run.table.people, run.tables.test.people) == (30_162, 15_060)
+    assert (run.table.total_weight, run.tables.test.total_weight) == (30_162, 15_060)
     assert (run.table.dropped, run.tables.test.dropped) == (2_399, 1_221)
 
 
@@ -84,7 +84,7 @@ def test_pruned_c45_exposes_nobody_from_k_75_on(k: int, somebody: bool) -> None:
 
 
 def test_one_leaf_is_all_that_is_left_when_everybody_must_be_one_group() -> None:
-    everybody = adult("adult-id3").table.people
+    everybody = adult("adult-id3").table.total_weight
     assert isinstance(tree("adult-id3", everybody, prune=False), Leaf)
     assert value(kadet("adult-id3", everybody, prune=False), "confidence") == pytest.approx(22_654 / 30_162)  # 75.1 %
 

@@ -95,7 +95,7 @@ def kept(measure: str, level: Level, internal: bool) -> bool:
 
 def test_the_people_and_the_combinations_are_the_papers() -> None:
     public = adult().table.public[0]
-    assert (public.people, len(public)) == (30_162, 4_480)
+    assert (public.total_weight, len(public)) == (30_162, 4_480)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -33,7 +33,7 @@ PRIVATE: dict[str, tuple[tuple[str, ...], ...]] = {
 
 @dataclass(frozen=True)
 class Hidden:
-    """kADET with some columns private, under a confidence limit; per cents, and people beyond the limit as derived."""
+    """kADET with some columns private, under a confidence limit; per cents, and people outside the limit as derived."""
 
     setting: str
     private: str

@@ -86,4 +86,4 @@ def _most(table: Table, test: Table) -> float:
     """The accuracy of always saying the class that most people of the table have."""
     name = table.schema.target.name
     frequent = np.bincount(table.codes(name), weights=table.weight).argmax()
-    return float(test.weight[test.codes(name) == frequent].sum() / test.people)
+    return float(test.weight[test.codes(name) == frequent].sum() / test.total_weight)

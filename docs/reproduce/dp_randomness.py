@@ -221,7 +221,7 @@ def _false_samples(
         return counted([rng.binomial(table_.weight, beta)] * len(places))
 
     def fixed(rng: np.random.Generator) -> Ids:
-        size = int(beta * table_.people)
+        size = int(beta * table_.total_weight)
         return counted([rng.multivariate_hypergeometric(table_.weight, size) for _ in places])
 
     yield "honest", draws, lambda rng: rng.binomial(n, beta)

@@ -74,7 +74,9 @@ def _experiment(setting: Setting) -> Experiment:
     timed = list(rows_of(setting))
     slowest = max(seconds for row, seconds in timed if row.tree == "kadet")
     dropped = (setting.table.dropped, setting.test.dropped)
-    return Experiment([row for row, _ in timed], setting.table.people, setting.test.people, dropped, slowest)
+    return Experiment(
+        [row for row, _ in timed], setting.table.total_weight, setting.test.total_weight, dropped, slowest
+    )
 
 
 def _trees(setting: Setting) -> list[tuple[str, Node]]:

@@ -119,5 +119,5 @@ def _wanted(setting: Setting) -> Iterator[tuple[str, int | None, bool, dict[str,
     if setting.measure == "gain":
         yield "id3", None, True, {"use": "kadet", "k": 1, "measure": "gain", "prune": True}
         yield "id3", None, False, {"use": "id3"}
-    everybody = setting.table.people
+    everybody = setting.table.total_weight
     yield "one leaf", everybody, True, {"use": "kadet", "k": everybody, "measure": setting.measure}

@@ -181,7 +181,7 @@ def _shift(setting: str, pruned: bool, change: str, usual: Mapping[int, float], 
 def test_error(release: Release, test: Table) -> float:
     """Per cent of the people in `test` whose class the release does not predict."""
     right = predict(release, test) == test.codes(release.target)
-    return 100 * (1 - float(test.weight[right].sum()) / test.people)
+    return 100 * (1 - float(test.weight[right].sum()) / test.total_weight)
 
 
 def recut(release: Release, table: Table) -> Release:

@@ -85,4 +85,4 @@ def accuracy(model: Node | Release, people: Table) -> float:
     """How many of the people a tree or a release predicts rightly, in percent."""
     release = model if isinstance(model, Release) else Release({}, people.schema, (model,))
     right = predict(release, people) == people.codes(people.schema.target.name)
-    return 100 * float(people.weight[right].sum() / people.people)
+    return 100 * float(people.weight[right].sum() / people.total_weight)

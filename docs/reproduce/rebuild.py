@@ -203,7 +203,7 @@ def rows(
 ) -> Iterator[Row]:
     """Both attacks on one release."""
     for attack in (TableReconstruction(), Rebuild(time_limit=time_limit)):
-        start = Row(data, people.people, model, len(release.trees), attack.use)
+        start = Row(data, people.total_weight, model, len(release.trees), attack.use)
         if release.count_semantics not in attack.reads:
             yield start
             continue
@@ -223,11 +223,11 @@ def rows(
 def measured(people: Table, belief: TableBelief) -> dict[str, float | None]:
     """The numbers of one belief."""
     names = sorted(belief.records.columns)
-    cells = people.people * len(people.schema.features)
+    cells = people.total_weight * len(people.schema.features)
     found: dict[str, float | None] = {"wrong": belief.evidence.get("in_a_wrong_leaf")}
     if belief.proved_cells is not None:
         found["proved"] = belief.proved_cells / cells
-    if len(belief.records) * people.people > MAX_PAIRS:
+    if len(belief.records) * people.total_weight > MAX_PAIRS:
         return found
     columns, coded = true_cells(people, names), coded_cells(belief.records, people.schema)
     found["right"] = most_right(columns, coded)

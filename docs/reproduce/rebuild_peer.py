@@ -155,7 +155,7 @@ def by_rebuild(case: Case, bootstrap: str, seconds: float) -> tuple[float, float
     for j, (name, value) in enumerate(case.names):
         if name in belief.records:
             rebuilt[:, j] = belief.records[name].astype(str) == value
-    cells = people.people * len(people.schema.features)
+    cells = people.total_weight * len(people.schema.features)
     proved = None if belief.proved_cells is None else belief.proved_cells / cells
     agrees = {True: "yes", False: "no", None: "-"}[belief.evidence.get("agrees")]
     return taken, case.error(rebuilt), agrees, proved

@@ -264,7 +264,7 @@ class Split:
 
     def constant(self) -> Row:
         """A single leaf: kADET's tree where everybody must be in one group."""
-        passes, release = self.audited(Kadet(k=self.session.table.people))
+        passes, release = self.audited(Kadet(k=self.session.table.total_weight))
         return self.row(CONSTANT, passes, release)
 
     def rows(self) -> Iterator[Row]:

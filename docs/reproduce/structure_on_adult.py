@@ -183,7 +183,7 @@ def _as_flags(case: ScoringContext, values: dict[str, float], single: bool) -> d
         "smallgroup_risk": _score(ClassDisclosure(form="few", k=10, **document), case) > 0,
         "dof_risk": values["freedom"] < 10,
         "unnecessary_risk": values["changes"] > 0,
-        "gen_error_risk": by_chance(values["losses"], case.table.people, case.test.people) < 0.05,
+        "gen_error_risk": by_chance(values["losses"], case.table.total_weight, case.test.total_weight) < 0.05,
     }
 
 

@@ -27,7 +27,7 @@ def adult(root: Path) -> Session:
 def drawn(table: Table, people: int, seed: int = 7) -> tuple[pd.DataFrame, Schema]:
     """Rows of the table, drawn with replacement in proportion to their weights."""
     rng = np.random.default_rng(seed)
-    rows = rng.choice(len(table), size=people, p=table.weight / table.people)
+    rows = rng.choice(len(table), size=people, p=table.weight / table.total_weight)
     return table.frame.iloc[rows].reset_index(drop=True), table.schema
 
 

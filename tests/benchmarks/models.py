@@ -94,7 +94,7 @@ def report(root: Path) -> str:
     known = grant_knowledge(people)
     leaves = sum(tree.tree_.n_leaves for tree in model.estimators_)
     pair = paired(
-        f"link {people.people:,} people, all different, with 100 trees, {leaves:,} leaves",
+        f"link {people.total_weight:,} people, all different, with 100 trees, {leaves:,} leaves",
         partial(Linking.model_validate({"use": "linking"}).infer, release, known),
         partial(model.apply, rows),
         3,

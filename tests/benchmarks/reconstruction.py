@@ -31,7 +31,7 @@ def ages(root: Path, people: int, law: Law) -> tuple[Floats, NDArray[np.int64], 
     """Ages drawn from Adult and shared at a signal-to-noise ratio of 1, with the classes."""
     table = adult(root).table
     rng = np.random.default_rng(7)
-    rows = rng.choice(len(table), people, p=table.weight / table.people)
+    rows = rng.choice(len(table), people, p=table.weight / table.total_weight)
     original = table.numbers("age")[rows]
     noise = noise_with(law, float(original.var()))
     return noise.added(original, rng), table.codes("income")[rows], noise

@@ -136,7 +136,7 @@ def test_people_on_nodes_follow_from_a_file_of_xgboost(loss: str) -> None:
     assert model.level == "counts"
     if loss == "poisson":
         assert model.trees[0].size is not None
-        assert model.trees[0].size[0] == table.people
+        assert model.trees[0].size[0] == table.total_weight
 
 
 def test_second_derivatives_of_poisson_that_are_not_the_tables_are_a_contradiction() -> None:

@@ -334,7 +334,7 @@ def right(tree: Node, shared: SharedRecords, original: np.ndarray) -> float:
     """How many of the originals a tree says the class of."""
     table = replace(shared, numbers=original.reshape(len(shared.classes), -1)).table
     found = predict(Release({}, shared.schema, (tree,)), table) == table.codes("class")
-    return float(table.weight[found].sum() / table.people)
+    return float(table.weight[found].sum() / table.total_weight)
 
 
 @pytest.mark.parametrize("law", LAW_NAMES)

@@ -18,7 +18,7 @@ from leafgate.commands.attest.statement import AuditPredicate
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.disclosure.schema import ReportDocument
 from leafgate.io.release_codec import FORMAT
-from leafgate.kernel.release import Counted, Level, Model, Unit
+from leafgate.kernel.release import Counted, CountedUnit, Level, Model
 from leafgate.kernel.schema import Role
 
 CONTRACTS = Path(__file__).resolve().parents[1] / "contracts"
@@ -106,7 +106,7 @@ def release_schema() -> dict[str, Any]:
         classes=texts,
         publish=_object("leaves measure", leaves={"enum": list(get_args(Level))}, measure={"type": ["string", "null"]}),
         counted={"enum": list(get_args(Counted))},
-        unit={"enum": list(get_args(Unit))},
+        unit={"enum": list(get_args(CountedUnit))},
         selection={"type": ["object", "null"]},
         schema={"type": "object", "additionalProperties": column},
         guarantee=anything,

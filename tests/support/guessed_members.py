@@ -24,7 +24,7 @@ from leafgate.api import (
 from leafgate.api.registry import Plugin, Plugins, offers_of
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.limits import score_beliefs
+from leafgate.engine.limits import judge_beliefs
 from leafgate.engine.state import AuditState
 from leafgate.kernel.findings import Finding, Report
 from leafgate.kernel.knowledge import Membership, limit_knowledge
@@ -136,7 +136,7 @@ def finding_of(metric: Metric, case: ScoringContext) -> Finding:
         consistency,
         comparisons={MembershipBelief: case.comparisons},
     )
-    (found,) = score_beliefs(metric, state, result)
+    (found,) = judge_beliefs(metric, state, result)
     return found
 
 

@@ -21,8 +21,8 @@ class Insider(AttackModel):
     needs = frozenset({"people", "facts"})
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
-        told = 0 if known.people is None else known.people.people
-        sure = 0.5 + 0.25 * told / known.public.people + 0.125 * len(known.facts)
+        told = 0 if known.people is None else known.people.total_weight
+        sure = 0.5 + 0.25 * told / known.public.total_weight + 0.125 * len(known.facts)
         chances = pd.DataFrame({"no": 1 - sure, "yes": sure}, index=range(len(known.records)))
         evidence = {"facts": [fact.words() for fact in known.facts]}
         return [SecretBelief("ill", chances, equivalence_class=np.arange(len(chances)), evidence=evidence)]

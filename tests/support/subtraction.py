@@ -103,7 +103,7 @@ def _value_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
     """Between which numbers of people a score lies that keeps to its limit, or that does not."""
     limit, value, beyond = finding["limit"], finding["value"], finding["beyond"]
     holds = finding["passed"]
-    if limit.get("allow"):  # who is past it is told
+    if limit.get("allow"):  # who is outside it is disclosed
         holds = None if beyond is None else beyond == 0
     if holds is None:
         return -np.inf, np.inf

@@ -135,7 +135,7 @@ def records_fit(records: Records, table: Table, *, sample: bool = False) -> bool
     names = [name for name in records.columns if name in table.schema]
     people, _ = table.project(names)
     weight = np.array(records.weight, dtype=np.int64)
-    if weight.sum() > people.people or (weight.sum() < people.people and not sample):
+    if weight.sum() > people.total_weight or (weight.sum() < people.total_weight and not sample):
         return False
     columns = [_column(records, name, people) for name in names]
     keys = [(only, each) for each in columns if (only := each.only_cell) is not None]

@@ -100,7 +100,7 @@ def _counts_all(tree: Node, case: ScoringContext) -> bool:
         return False
     items = [leaf.counts for leaf in leaves(tree)]
     return (
-        sum(sum(counts.values()) for counts in items if counts is not None) == case.everyone.people
+        sum(sum(counts.values()) for counts in items if counts is not None) == case.everyone.total_weight
         and None not in items
     )
 
@@ -109,7 +109,9 @@ def _in_records(secret: Column, case: ScoringContext) -> bool:
     """Do the published records contain everybody's secret unchanged?"""
     records = case.release.records
     return (
-        records is not None and case.release.shows_exactly(secret.name) and sum(records.weight) == case.everyone.people
+        records is not None
+        and case.release.shows_exactly(secret.name)
+        and sum(records.weight) == case.everyone.total_weight
     )
 
 

@@ -183,6 +183,6 @@ def contradicted_leaves(release: Release, table: Table, largest_share: float = 1
         cells = (routed.leaf + 1) * n_values + table.codes(release.target)
         counts = np.bincount(cells, weights=table.weight, minlength=(routed.n_leaves + 1) * n_values)
         people = counts.astype(np.int64).reshape(-1, n_values)[1:, order].tolist()
-        stated = leaf_statements(release, tree, max(table.people, 1), largest_share)
+        stated = leaf_statements(release, tree, max(table.total_weight, 1), largest_share)
         wrong += sum(not all(each.holds(row) for each in own) for own, row in zip(stated, people, strict=True))
     return wrong

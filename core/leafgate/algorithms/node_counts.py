@@ -140,7 +140,7 @@ class _Check:
     def __init__(self, numbers: FileNumbers, release: Release, table: Table) -> None:
         self.numbers, self.release, self.table = numbers, release, table
         self.weight = table.weight.astype(np.float64)
-        self.people = table.people
+        self.people = table.total_weight
         self.by_person, self.by_root = numbers.sampling.rates(self.people, numbers.subsample)
         self.draws = numbers.sampling.drawn(self.people, numbers.subsample)
         self.log_tests = _log_tests(release, table)

@@ -31,12 +31,12 @@ def sampled(table: Table, share: float, seed: int, section: str = "knows") -> Ta
     Raises:
         DataError: the table has too many people.
     """
-    if table.people >= MAX_PEOPLE:
+    if table.total_weight >= MAX_PEOPLE:
         raise DataError(
             f"draws from fewer than {MAX_PEOPLE:,} people", place=f"{section}.sample", remedy="name a file of people"
         )
     people = table.project([column.name for column in known_columns(table.schema).columns])[0]
-    taken = nested_sample(people.weight, round(share * people.people), seed)
+    taken = nested_sample(people.weight, round(share * people.total_weight), seed)
     there = taken > 0
     if not there.any():
         return None

@@ -133,5 +133,5 @@ def unreached_share(release: Release, people: Table, rows: Table) -> float:
     for tree in release.trees:
         leaf = route(tree, people).leaf
         unreached = (leaf != NOWHERE) & ~np.isin(leaf, route(tree, rows).leaf)
-        largest = max(largest, float(people.weight[unreached].sum() / people.people))
+        largest = max(largest, float(people.weight[unreached].sum() / people.total_weight))
     return largest

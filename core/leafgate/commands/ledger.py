@@ -318,7 +318,7 @@ class LeftRelease:
             remedy = "name the policy of the audit: --policy FILE"
             raise PolicyError("is not the policy of the report", place=str(wanted.policy), remedy=remedy)
         encoding = getattr(policy.build, "encoding", None) or None
-        release = load_release(self._file, table.schema, encoding, table.people, session.plugins.readers).release
+        release = load_release(self._file, table.schema, encoding, table.total_weight, session.plugins.readers).release
         reason = unsuitable_reason(release, table.schema)
         if table.weighted or (table.persons != 1).any():
             reason = reason or "a row of the table stands for several people, or has a weight"

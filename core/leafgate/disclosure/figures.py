@@ -77,7 +77,7 @@ def _can_publish_risks(report: Report) -> bool:
     """May the public know which leaves hold people outside a limit? Only where none does, which verdicts disclose too.
 
     A release can be published although a limit fails, by a waiver or under another policy, and whoever has it can look
-    a leaf up. A limit that allows a share of people past it does not disclose whether there are any.
+    a leaf up. A limit that allows a share of people outside it does not disclose whether there are any.
     """
     judged = [finding for finding in report.findings if finding.attack is not None]
     safe = all(finding.passed and not (finding.limit and finding.limit.allow) for finding in judged)

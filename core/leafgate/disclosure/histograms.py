@@ -44,7 +44,7 @@ def distribution(finding: Finding) -> tuple[Bar, ...]:
     The limit is always an edge. For `at_least` a bar includes its lower edge, for `at_most` its upper edge. Edges of
     group sizes are 1, 2, 5, 10, ...
     """
-    scored = finding.scored
+    scored = finding.scored_people
     if scored is None or not len(scored.scores) or not np.isfinite(scored.scores).any():
         return ()
     limit = finding.bound
@@ -54,7 +54,7 @@ def distribution(finding: Finding) -> tuple[Bar, ...]:
     place = np.clip(place, 0, len(edges) - 2)
     limit_edge = int(np.searchsorted(edges, limit))
     if not average:
-        over = scored.past if upper else ~scored.past  # rounding errors put nobody on the wrong side
+        over = scored.violates if upper else ~scored.violates  # rounding errors put nobody on the wrong side
         place = np.where(over, np.maximum(place, limit_edge), np.minimum(place, limit_edge - 1))
     people = np.bincount(place, weights=scored.weight, minlength=len(edges) - 1)
     bars = [
@@ -125,7 +125,7 @@ def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) ->
 
 def _has_whole_scores(finding: Finding) -> bool:
     """Are all scores whole numbers? These do not disclose the size of the group they were computed from."""
-    scores = np.zeros(0) if finding.scored is None else finding.scored.scores
+    scores = np.zeros(0) if finding.scored_people is None else finding.scored_people.scores
     return bool((np.isinf(scores) | (scores == np.floor(scores))).all())
 
 

@@ -83,7 +83,7 @@ class CountMask:
 
 def count_behind_share(value: float | None, finding: Finding) -> int | None:
     """The number of people that a finding's score is the share of; None where the score is no share of people."""
-    of_people = finding.average or finding.scored is None
+    of_people = finding.average or finding.scored_people is None
     if finding.unit != Unit.SHARE or value is None or finding.people is None or not of_people:
         return None
     return round(value * finding.people)
@@ -106,7 +106,7 @@ def rounding_base(sensitivity: float, smallest: int) -> float:
 
 def is_individual_score(finding: Finding) -> bool:
     """Is the score one person's, and neither the size of a group nor an average?"""
-    return finding.scored is not None and finding.unit not in COUNTING_UNITS and not finding.average
+    return finding.scored_people is not None and finding.unit not in COUNTING_UNITS and not finding.average
 
 
 def has_small_groups(masking: Masking, smallest: int) -> bool:

@@ -108,7 +108,7 @@ def who_is_affected(report: JsonObject) -> list[str]:
     averages = [finding for finding in others if finding["limit"].get("average")]
     of_release = [finding for finding in others if finding not in averages]
     if averages:
-        said.append(f"The mean over all people is judged by {_limits(averages)}: no number of people is past it.")
+        said.append(f"The mean over all people is judged by {_limits(averages)}: no number of people is outside it.")
     if of_release:
         said.append(f"The release as a whole, by {_names(of_release)}: no number of people follows.")
     if undecided:
@@ -117,14 +117,14 @@ def who_is_affected(report: JsonObject) -> list[str]:
 
 
 def _is_on_people(finding: JsonObject) -> bool:
-    """Is it about a limit on each person's score, past which a number of people are?"""
+    """Is it about a limit on each person's score, outside which a number of people are?"""
     if finding["beyond"] is not None:
         return True
     return finding["attack"] is not None and "scored" in finding["limit"] and not finding["limit"].get("average")
 
 
 def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, open_end: bool) -> str:
-    """How many people are past one of these limits or more: exactly where that is known, else how many at least."""
+    """How many people are outside one of these limits or more: exactly where that is known, else how many at least."""
     totals = [finding["people"] for finding in on_people if finding["people"] is not None]
     if not totals:
         return f"How many people are outside {_limits(on_people)} is for auditors, and may be all of them."
@@ -151,14 +151,14 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
 
 
 def _least_past(report: JsonObject, on_people: Sequence[JsonObject]) -> int:
-    """The least number of people who are past one of these broken limits."""
+    """The least number of people who are outside one of these broken limits."""
     return max(_at_least_past(finding, weighted="weight" in report["data"]) for finding in on_people)
 
 
 def _at_least_past(finding: JsonObject, *, weighted: bool) -> int:
-    """The least number of people who are past a broken limit, as it follows from what the report has.
+    """The least number of people who are outside a broken limit, as it follows from what the report has.
 
-    A limit that allows a share of people to be past it is broken by more than that share, unless weights broke it.
+    A limit that allows a share of people to be outside it is broken by more than that share, unless weights broke it.
     """
     people, allow = finding["people"], finding["limit"].get("allow", 0.0)
     tolerated = 0

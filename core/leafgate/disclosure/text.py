@@ -236,13 +236,14 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
 
 
 def no_answer_words(document: JsonObject) -> Iterator[str]:
-    """Who is not judged because their value is not recorded, and how many of them are in groups beyond the limit."""
+    """Who is not judged because their value is not recorded, and how many of them are in groups outside the limit."""
     if document.get("judged"):
         yield "judged with `no_answer` as a value (`missing_is_value`)"
     if "people" in document:
         yield f"{number_words(document['people'])} people gave no answer and are not judged"
     if "beyond" in document and document["beyond"] != 0:
-        yield f"{number_words(document['beyond'])} of them are in groups beyond the limit: the same is believed of them"
+        beyond = number_words(document["beyond"])
+        yield f"{beyond} of them are in groups outside the limit: the same is believed of them"
 
 
 def copies_words(seen: JsonObject) -> str:

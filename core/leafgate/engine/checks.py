@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
 from leafgate.api.registry import Plugins, isolate_plugin_errors, use_of
 from leafgate.engine.attack import AttackResult
-from leafgate.engine.limits import inconclusive, score_beliefs, score_one, worse
+from leafgate.engine.limits import inconclusive, judge_beliefs, judge_once, worse
 from leafgate.engine.remedies.static import KEEP, as_sentence, from_error
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError
@@ -94,7 +94,7 @@ def verified_total(policy: Policy, state: AuditState) -> str:
         return ""
     for metric in policy.metrics:
         if metric.checks == "epsilon" and metric.reads_releases:
-            found = score_one(metric, state, metric.called, None, None)
+            found = judge_once(metric, state, metric.called, None, None)
             total = {"at_most": found.value, "delta": getattr(metric, "delta", DEFAULT_DELTA)}
             if found.passed and _bounds_beliefs(total):
                 return metric.called
@@ -157,11 +157,11 @@ def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack:
     with isolate_plugin_errors(checker, state.plugins):
         metric = checker.from_claim(promised)
     if not metric.judges:
-        yield score_one(metric, state, "", None, None)
+        yield judge_once(metric, state, "", None, None)
         return
     findings: list[Finding] = []
     for result in _results_for(checker, state, attack):
-        findings += score_beliefs(metric, state, result, named=False)
+        findings += judge_beliefs(metric, state, result, named=False)
         findings += [inconclusive(metric, state, "", result.problem)] if result.problem else []
     yield from findings or [inconclusive(metric, state, "", "there is no belief to check this claim by")]
 

@@ -184,7 +184,7 @@ class DroppedPeople:
         numbers = artifact.provenance.node_numbers
         if artifact.provenance.complete_rows:
             return True
-        if numbers is not None and counts_exactly(numbers, table.people):
+        if numbers is not None and counts_exactly(numbers, table.total_weight):
             return True
         release = everybody.artifact.release
         if release.count_semantics != "exact" or artifact.provenance.unspecified_missing:

@@ -215,24 +215,26 @@ ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
 class Risks:
     """Of each leaf: the people in it, those past each finding's limit, and what that makes of the leaf.
 
-    `leaf` has the leaf of each record of the table, NOWHERE for one that reaches none; `records_past` says of each
-    record whether it is past a finding's limit.
+    `leaf` has the leaf of each record of the table, NOWHERE for one that reaches none; `violating_records` says of each
+    record whether it is outside a finding's limit.
     """
 
     people: NDArray[np.int64]
-    past: Mapping[str, NDArray[np.int64]]
+    violating: Mapping[str, NDArray[np.int64]]
     level: NDArray[np.int64]
     table: Table
     leaf: NDArray[np.int64]
-    records_past: Mapping[str, NDArray[np.bool_]]
+    violating_records: Mapping[str, NDArray[np.bool_]]
 
     def people_in(self, leaves: NDArray[np.int64]) -> tuple[int, dict[str, int]]:
-        """The people in these leaves, and by findings those past the limit; one with several rows counts once."""
+        """The people in these leaves, and by findings those outside the limit; one with several rows counts once."""
         if self.table.person_rows is None:
-            return int(self.people[leaves].sum()), {name: int(count[leaves].sum()) for name, count in self.past.items()}
+            return int(self.people[leaves].sum()), {
+                name: int(count[leaves].sum()) for name, count in self.violating.items()
+            }
         there = np.isin(self.leaf, leaves)
-        past = {name: self.table.people_among(there & records) for name, records in self.records_past.items()}
-        return self.table.people_among(there), past
+        violating = {name: self.table.people_among(there & records) for name, records in self.violating_records.items()}
+        return self.table.people_among(there), violating
 
 
 def tree_view(state: AuditState, findings: Sequence[Finding], starting_trees: int = 0) -> TreeView | None:
@@ -252,7 +254,7 @@ def tree_view(state: AuditState, findings: Sequence[Finding], starting_trees: in
     beliefs, classes = _beliefs(state, leaf, shown), _larger_classes(state, leaf, laid, risks, shown)
     coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(state.release))
     plain = _bare(laid, state.release)
-    leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
+    leaves_past = {name: int((violating > 0).sum()) for name, violating in risks.violating.items()}
     trees, own = len(state.release.trees) - starting_trees, max(1, number - starting_trees)
     return TreeView(trees, coloured, plain, leaves_past, own)
 
@@ -284,15 +286,19 @@ def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], st
 
     people = count(reached)
     level = np.where(people > 0, ORDER.index("within"), ORDER.index("nobody"))
-    past: dict[str, NDArray[np.int64]] = {}
-    records_past: dict[str, NDArray[np.bool_]] = {}
+    violating: dict[str, NDArray[np.int64]] = {}
+    violating_records: dict[str, NDArray[np.bool_]] = {}
     for finding in findings:
-        if finding.scored is None or not finding.scored.everyone or not finding.scored.past.any():
+        if (
+            finding.scored_people is None
+            or not finding.scored_people.everyone
+            or not finding.scored_people.violates.any()
+        ):
             continue
-        records_past[finding.id] = reached & finding.scored.past
-        past[finding.id] = count(records_past[finding.id])
-        level = np.where(past[finding.id] > 0, np.minimum(level, int(finding.passed is not False)), level)
-    return Risks(people, past, level, table, leaf, records_past)
+        violating_records[finding.id] = reached & finding.scored_people.violates
+        violating[finding.id] = count(violating_records[finding.id])
+        level = np.where(violating[finding.id] > 0, np.minimum(level, int(finding.passed is not False)), level)
+    return Risks(people, violating, level, table, leaf, violating_records)
 
 
 def _by_urgency(risks: Risks, laid: TreeLayout) -> list[int]:
@@ -342,12 +348,12 @@ def _way(laid: TreeLayout, one: Drawn) -> str:
 def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """The findings about the people in ranges of leaves."""
     here = np.concatenate([np.arange(*span) for span in spans])
-    people, past = risks.people_in(here)
+    people, violating = risks.people_in(here)
     return {
         "risk": ORDER[int(risks.level[here].min())],
         "leaves_past": int((risks.level[here] == ORDER.index("past")).sum()),
         "people": AuditorOnly(PeopleCount(people)),
-        "past": AuditorOnly({name: PeopleCount(count) for name, count in past.items() if count}),
+        "past": AuditorOnly({name: PeopleCount(count) for name, count in violating.items() if count}),
     }
 
 
@@ -441,7 +447,9 @@ def _guess(state: AuditState, result: AttackResult, belief: Belief) -> AttackAcc
 def affected(state: AuditState, findings: Sequence[Finding]) -> int | None:
     """How many different people are outside at least one broken limit; None where some of them are not known."""
     broken = [finding for finding in findings if finding.fails and finding.violations]
-    past = [each.scored.past for each in broken if each.scored is not None and each.scored.everyone]
-    if not past or len(past) < len(broken):
+    violating = [
+        each.scored_people.violates for each in broken if each.scored_people is not None and each.scored_people.everyone
+    ]
+    if not violating or len(violating) < len(broken):
         return None
-    return state.table.people_among(np.logical_or.reduce(past))
+    return state.table.people_among(np.logical_or.reduce(violating))

@@ -129,14 +129,16 @@ def _is_asked(metric: Metric) -> bool:
 
 def _everybody_breaks(metric: PersonMetric, plugins: Plugins, table: Table, secret: Column, *, of_model: bool) -> bool:
     """Does everybody in one group violate the limit?"""
-    shares = np.bincount(table.codes(secret.name), weights=table.weight, minlength=len(secret.domain)) / table.people
+    shares = (
+        np.bincount(table.codes(secret.name), weights=table.weight, minlength=len(secret.domain)) / table.total_weight
+    )
     public = table.public[0]
     posterior = pd.DataFrame(np.tile(shares, (len(public), 1)), columns=pd.Index(secret.domain, dtype=object))
     belief = SecretBelief(secret.name, posterior, equivalence_class=np.zeros(len(public), dtype=np.int64))
     known = AdversaryKnowledge(table.schema, public)
     case = ScoringContext(table.defensive_copy(), None, _of_everybody(table, of_model=of_model), known, belief)
     try:
-        case = case if metric.groups_only else case.with_own_record("composition").of_recorded()
+        case = case if metric.groups_only else case.with_own_record("composition").of_answered()
         worst = value_of(metric, scores_of(metric, plugins, case)[0], case)
         with isolate_plugin_errors(metric, plugins):
             return not metric.holds(worst)
@@ -164,8 +166,8 @@ def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[
     judged = np.array([chosen is None or value in chosen for value in secret.domain]) & answers
     codes = table.codes(secret.name)
     people = table.people_by(codes, len(judged)) * answers
-    recorded = table.people_among(np.asarray(answers)[codes])
-    share = float(people[judged].max(initial=0) / max(recorded, 1))
+    answered = table.people_among(np.asarray(answers)[codes])
+    share = float(people[judged].max(initial=0) / max(answered, 1))
     if not secret.holds_numbers or table.person_rows is not None:
         return share, 0.0
     from leafgate.algorithms.certainty import Window, Windows

@@ -580,7 +580,7 @@ def _distribution(table: Table) -> dict[str, dict[str, float]]:
         if column.countable:
             domain = list(map(str, column.domain))
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))
-            shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
+            shares[column.name] = dict(zip(domain, (counts / table.total_weight).tolist(), strict=True))
     return shares
 
 

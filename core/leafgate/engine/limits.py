@@ -111,11 +111,11 @@ def _failed(result: AttackResult) -> Finding:
 
 def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
     if not metric.judges:
-        yield score_one(metric, state, metric.called, None, None)
+        yield judge_once(metric, state, metric.called, None, None)
         return
     of = metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None
     chosen = (result for result in state.attack_results if of in {None, result.attack.called})
-    findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
+    findings = [finding for result in chosen for finding in judge_beliefs(metric, state, result)]
     nothing = inconclusive(metric, state, f"{metric.called}@{of or 'any'}", "there is no belief this metric can read")
     able = {finding.secret for finding in findings if not _is_unplanted(finding)}
     judged = [each for each in findings if of is not None or each.secret not in able or not _is_unplanted(each)]
@@ -127,7 +127,7 @@ def _is_unplanted(finding: Finding) -> bool:
     return finding.passed is None and finding.evidence.get("problem") == UNPLANTED
 
 
-def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, named: bool = True) -> Iterator[Finding]:
+def judge_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, named: bool = True) -> Iterator[Finding]:
     """A finding for each belief of a result that the metric judges and can read; `named` gives it an id."""
     for belief in result.beliefs:
         secret = metric.secret if isinstance(metric, PersonMetric) else None
@@ -138,7 +138,7 @@ def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, na
         name = _id(metric, result, belief) if named else ""
         try:
             yield min(
-                (_one_way(metric, state, name, result, belief, recorded=way) for way in _ways(state, belief)), key=worse
+                (_one_way(metric, state, name, result, belief, answered=way) for way in _ways(state, belief)), key=worse
             )
         except UnreadableError:
             continue
@@ -151,11 +151,11 @@ def _ways(state: AuditState, belief: Belief) -> tuple[bool, ...]:
 
 
 def _one_way(
-    metric: Metric, state: AuditState, id: str, result: AttackResult, belief: Belief, *, recorded: bool
+    metric: Metric, state: AuditState, id: str, result: AttackResult, belief: Belief, *, answered: bool
 ) -> Finding:
     """The finding on a belief and on all its alternatives."""
-    finding = score_one(metric, state, id, result, belief, recorded=recorded)
-    return _for_every_belief(metric, state, result, belief, finding, recorded=recorded)
+    finding = judge_once(metric, state, id, result, belief, answered=answered)
+    return _for_every_belief(metric, state, result, belief, finding, answered=answered)
 
 
 WORST_FIRST = (False, None, True)
@@ -194,7 +194,7 @@ EQUAL_BELIEFS = InconclusiveError(
 
 
 def _for_every_belief(
-    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding, *, recorded: bool
+    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding, *, answered: bool
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives.
 
@@ -212,10 +212,10 @@ def _for_every_belief(
     unread = belief.incomplete and not covered_by
     at_worst: Sequence[pd.DataFrame] = ()
     if unread:
-        at_worst = judged_case(metric, state, result, belief, "derived", recorded=recorded).worst_case_posteriors
+        at_worst = judged_case(metric, state, result, belief, "derived", answered=answered).worst_case_posteriors
     for alternative in (*belief.alternative_posteriors, *at_worst):
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
-        if score_one(metric, state, "", result, twin, recorded=recorded).passed != finding.passed:
+        if judge_once(metric, state, "", result, twin, answered=answered).passed != finding.passed:
             problem = UNREAD_SCORES if belief.incomplete else EQUAL_BELIEFS
             if belief.undecided_because:
                 problem = InconclusiveError(belief.undecided_because)
@@ -236,26 +236,26 @@ def _id(metric: Metric, result: AttackResult, belief: Belief) -> str:
     return f"{metric.called}@{result.attack.called}{'' if secret is None else f'#{secret}'}"
 
 
-def score_one(
+def judge_once(
     metric: Metric,
     state: AuditState,
     id: str,
     result: AttackResult | None,
     belief: Belief | None,
     *,
-    recorded: bool = True,
+    answered: bool = True,
 ) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric.
 
-    Limits on a secret judge the people whose value is `recorded`, or everybody.
+    Limits on a secret judge the people whose value is recorded (`answered`), or everybody.
     """
     if isinstance(metric, PersonMetric) and (result is None or belief is None):
         return inconclusive(metric, state, id, "there is no belief to read")
     try:
         metric.refuse_persons(state.table)
         if isinstance(metric, PersonMetric) and result is not None and belief is not None:
-            return _of_people(metric, state, id, result, belief, recorded=recorded)
-        return _of_release(metric, state, id, result, belief, recorded=recorded)
+            return _of_people(metric, state, id, result, belief, answered=answered)
+        return _of_release(metric, state, id, result, belief, answered=answered)
     except UnreadableError:
         raise
     except LeafgateError as error:  # of `holds` or `plain_failure_of`
@@ -263,7 +263,7 @@ def score_one(
 
 
 def _of_people(
-    metric: PersonMetric, state: AuditState, id: str, result: AttackResult, belief: Belief, *, recorded: bool
+    metric: PersonMetric, state: AuditState, id: str, result: AttackResult, belief: Belief, *, answered: bool
 ) -> Finding:
     """The finding on everybody's scores by one belief: on the worst-off person, on the mean, or on a share of people.
 
@@ -272,7 +272,7 @@ def _of_people(
     """
     scored, reason = choose_distribution(metric, state, belief)
     try:
-        scores = score_people(metric, state, result, belief, scored, recorded=recorded)
+        scores = score_people(metric, state, result, belief, scored, answered=answered)
     except UnreadableError:
         raise
     except LeafgateError as error:
@@ -281,17 +281,19 @@ def _of_people(
     counted = counted_by(case.table, scores.numbers, metric.direction)
     weight = counted[0]
     evidence = unbounded_evidence(value)
-    past = np.zeros(len(weight), dtype=bool)
+    violating = np.zeros(len(weight), dtype=bool)
     if not metric.average:
-        past = _past(metric, state, scores.numbers)
+        violating = _violating(metric, state, scores.numbers)
         evidence |= _attack_evidence(case, result)
-        evidence |= {"worst": worst_classes(case, scores.numbers, past, metric.direction)} if past.any() else {}
+        evidence |= (
+            {"worst": worst_classes(case, scores.numbers, violating, metric.direction)} if violating.any() else {}
+        )
     evidence |= scores.evidence | ({"scored_because": reason} if reason else {})
     evidence |= result.evidence | _others(metric, case)
-    evidence |= {} if recorded else {"no_answer": {"judged": True}}
+    evidence |= {} if answered else {"no_answer": {"judged": True}}
     if case.judged_rows is not None:
-        evidence["no_answer"] = _without_answer(state, result, belief, scores, past)
-    allowed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted)
+        evidence["no_answer"] = _without_answer(state, result, belief, scores, violating)
+    allowed = all(int(each[violating].sum()) / int(each.sum()) <= metric.allow for each in counted)
     passed: bool | None = _holds(metric, state, value) if metric.average else allowed
     remedies: tuple[Remedy, ...] = ()
     for distribution, why in scores.failed.items():
@@ -301,12 +303,12 @@ def _of_people(
         value=finite(value),
         passed=passed,
         people=_people_judged(case),
-        violations=None if metric.average else int(weight[past].sum()),
+        violations=None if metric.average else int(weight[violating].sum()),
         limit=replace(metric.limit, scored=scored),
         evidence=evidence,
         audience=scores.audience,
         masking=scores.masking,
-        scored=_scored_people(scores, weight, past),
+        scored_people=_scored_people(scores, weight, violating),
         remedies=remedies,
         **_common(metric, state, id, result, belief),
     )
@@ -319,35 +321,35 @@ def _people_judged(case: ScoringContext) -> int:
     return table.people_among()
 
 
-def _scored_people(scores: PeopleScores, weight: Counts, past: NDArray[np.bool_]) -> ScoredPeople:
+def _scored_people(scores: PeopleScores, weight: Counts, violating: NDArray[np.bool_]) -> ScoredPeople:
     """Everybody's scores, by which reports draw; those who gave no answer weigh nothing in them."""
     case = scores.case
     everyone = not isinstance(case.belief, CellBelief)
     if case.judged_rows is None or not everyone:
-        return ScoredPeople(scores.numbers, weight, past, everyone=everyone)
+        return ScoredPeople(scores.numbers, weight, violating, everyone=everyone)
     numbers, weights = np.full(len(case.everyone), scores.value), np.zeros(len(case.everyone), dtype=weight.dtype)
     beyond = np.zeros(len(case.everyone), dtype=bool)
-    numbers[case.judged_rows], weights[case.judged_rows], beyond[case.judged_rows] = scores.numbers, weight, past
+    numbers[case.judged_rows], weights[case.judged_rows], beyond[case.judged_rows] = scores.numbers, weight, violating
     return ScoredPeople(numbers, weights, beyond, everyone=True)
 
 
 def _without_answer(
-    state: AuditState, result: AttackResult, belief: Belief, scores: PeopleScores, past: NDArray[np.bool_]
+    state: AuditState, result: AttackResult, belief: Belief, scores: PeopleScores, violating: NDArray[np.bool_]
 ) -> dict[str, Any]:
-    """How many people gave no answer, and how many of them are in groups that are beyond the limit."""
+    """How many people gave no answer, and how many of them are in groups that are outside the limit."""
     whole, rows = state.case(result, belief), scores.case.judged_rows
     group = class_numbers(whole)
     silent = np.ones(len(group), dtype=bool)
     silent[rows] = False
-    with_others = silent & np.isin(group, group[rows][past])
+    with_others = silent & np.isin(group, group[rows][violating])
     people, beyond = (PeopleCount(whole.table.people_among(each)) for each in (silent, with_others))
     known = overall_shares_derivable(whole)
     shown = known and scores.audience != VisibleTo.AUDITORS
     return {"people": people if known else AuditorOnly(people), "beyond": beyond if shown else AuditorOnly(beyond)}
 
 
-def _past(metric: PersonMetric, state: AuditState, scores: Scores) -> NDArray[np.bool_]:
-    """Whose score is beyond the limit."""
+def _violating(metric: PersonMetric, state: AuditState, scores: Scores) -> NDArray[np.bool_]:
+    """Whose score is outside the limit."""
     values, which = np.unique(scores, return_inverse=True)
     with isolate_plugin_errors(metric, state.plugins):
         return np.array([not metric.holds(float(value)) for value in values])[which]
@@ -366,14 +368,14 @@ def _plain_failure(metric: Metric, state: AuditState, secret: str | None) -> str
 
 
 def _of_release(
-    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None, *, recorded: bool
+    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None, *, answered: bool
 ) -> Finding:
     """The finding on the score of the release, or of one belief as a whole."""
     try:
         if result is None or belief is None:
             case = state.case(result, belief)
         else:
-            case = judged_case(metric, state, result, belief, "derived", recorded=recorded)
+            case = judged_case(metric, state, result, belief, "derived", answered=answered)
         score = score_of(metric, state.plugins, case)
         audience = audience_of_score(metric, state.plugins, [case], result, score.sensitivity)
     except UnreadableError:

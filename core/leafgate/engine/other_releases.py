@@ -176,7 +176,7 @@ def _read(policy: Policy, place: str, spec: ReleaseSpec, table: Table, readers: 
         if spec.counts is not None:
             result = BuildResult(frequency_table(spec.path.read_bytes(), spec.counts, table.schema))
         else:
-            n = people.people if roll is None else roll.people
+            n = people.total_weight if roll is None else roll.people
             result = load_release(spec.path, table.schema, encoding, n, readers)
         if roll is not None:
             require_fitting(roll, result.release, table.schema, place)

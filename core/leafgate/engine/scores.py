@@ -200,20 +200,20 @@ class PeopleScores:
 
 
 def judged_case(
-    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, scored: Distribution, *, recorded: bool
+    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, scored: Distribution, *, answered: bool
 ) -> ScoringContext:
     """The context that a limit on a belief is judged in.
 
-    Limits on what is believed of a secret judge the people whose value is `recorded`, or everybody; limits on the
-    sizes of groups always count everybody.
+    Limits on what is believed of a secret judge the people whose value is recorded (`answered`), or everybody; limits
+    on the sizes of groups always count everybody.
     """
     case = state.case(result, belief, scored)
     groups_only = isinstance(metric, PersonMetric) and metric.groups_only
-    return case if groups_only or not recorded else case.of_recorded()
+    return case if groups_only or not answered else case.of_answered()
 
 
 def score_people(
-    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored, *, recorded: bool
+    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored, *, answered: bool
 ) -> PeopleScores:
     """Everybody's scores on one belief, by one distribution of the secret or by the worse of both.
 
@@ -223,13 +223,13 @@ def score_people(
         result: of the attack.
         belief: what it believes.
         scored: the distribution.
-        recorded: of the people whose value is recorded alone.
+        answered: of the people whose value is recorded alone.
 
     Raises:
         UnreadableError: the belief is not for this metric.
         LeafgateError: no distribution could be scored, or whether the public may see the scores is not known.
     """
-    cases, failed = _scored_cases(metric, state, result, belief, scored, recorded=recorded)
+    cases, failed = _scored_cases(metric, state, result, belief, scored, answered=answered)
     if not cases:
         serious = [error for error in failed.values() if not isinstance(error, UnreadableError)]
         raise next(iter(serious or failed.values()))
@@ -247,7 +247,7 @@ def score_people(
 
 
 def _scored_cases(
-    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored, *, recorded: bool
+    metric: PersonMetric, state: AuditState, result: AttackResult, belief: Belief, scored: Scored, *, answered: bool
 ) -> tuple[dict[Distribution, ScoredCase], dict[Distribution, LeafgateError]]:
     """The scores by each distribution that is judged, and why one could not be scored."""
     cases: dict[Distribution, ScoredCase] = {}
@@ -260,7 +260,7 @@ def _scored_cases(
         if derived is not None and not READS_OF_DISTRIBUTION & derived.case.observed:
             break  # the metric does not read the distribution
         try:
-            case = judged_case(metric, state, result, belief, distribution, recorded=recorded)
+            case = judged_case(metric, state, result, belief, distribution, answered=answered)
             cases[distribution] = _score_case(metric, state.plugins, case, derived)
         except LeafgateError as error:
             failed[distribution] = error
@@ -348,7 +348,7 @@ MAX_WORST_CLASSES = 3
 
 
 def worst_classes(
-    case: ScoringContext, scores: Scores, past: NDArray[np.bool_], direction: str
+    case: ScoringContext, scores: Scores, violating: NDArray[np.bool_], direction: str
 ) -> list[dict[str, Any]]:
     """The groups furthest outside the limit; among equals the smallest and those with the fewest possible values first.
 
@@ -360,7 +360,7 @@ def worst_classes(
     score, possible = sign * scores, _possible_values(case)
     classes, number = np.unique(class_numbers(case), return_inverse=True)
     people = case.table.people_by(number, len(classes))
-    rows = np.flatnonzero(past)
+    rows = np.flatnonzero(violating)
     rows = rows[np.lexsort((possible[rows], score[rows]))]
     past_limit, first = np.unique(number[rows], return_index=True)
     worst = rows[first]  # of each class outside the limit the record worst off

@@ -179,7 +179,7 @@ def _compared(finding: Finding, merged: Finding | None, names: str) -> Finding:
     reason = MERGED.format(names)
     # Figures are drawn of the records as they are spelled, and merged records have no scores of these.
     evidence = {**merged.evidence, "reason": reason}
-    return replace(merged, where=finding.where, scored=None, evidence=evidence, remedies=(SETTLE,))
+    return replace(merged, where=finding.where, scored_people=None, evidence=evidence, remedies=(SETTLE,))
 
 
 def _outcome(findings: Sequence[Finding], merged: Mapping[str, Finding], problem: str) -> str:

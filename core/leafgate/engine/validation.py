@@ -400,7 +400,7 @@ def _validated_table(belief: TableBelief, known: AdversaryKnowledge) -> TableBel
     names = list(records.columns)
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) and n in known.schema for n in names):
         raise InconclusiveError("its belief needs `records` with columns of the policy, each once")
-    if not 0 < len(records) <= known.public.people:
+    if not 0 < len(records) <= known.public.total_weight:
         raise InconclusiveError("its belief needs from one record to as many `records` as the table has people")
     if records.size > MAX_TABLE_CELLS:
         raise InconclusiveError(f"its belief has `records` with more than {MAX_TABLE_CELLS:,} cells")

@@ -46,6 +46,7 @@ from leafgate.kernel.release import (
     BuildResult,
     Combine,
     Counted,
+    CountedUnit,
     FileDisclosure,
     Learner,
     Level,
@@ -56,7 +57,6 @@ from leafgate.kernel.release import (
     Publish,
     Records,
     Release,
-    Unit,
 )
 from leafgate.kernel.schema import Column, Role, Schema, bin_names
 from leafgate.kernel.tree import MAX_TREES, Node, tree_arrays
@@ -395,7 +395,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         noise=noise,
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
         file=read_model_file(document.get("file"), f"{place}.file"),
-        unit=one_of(document.get("unit", "people"), Unit, f"{place}.unit"),
+        unit=one_of(document.get("unit", "people"), CountedUnit, f"{place}.unit"),
     )
     _check_whole(release, publish.get("measure"), place)
     return SealedRelease(release, written=content)

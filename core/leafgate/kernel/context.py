@@ -113,7 +113,7 @@ def conditioned(posterior: pd.DataFrame, column: Column) -> pd.DataFrame:
     """
     import pandas as pd
 
-    values = list(column.recorded.domain)
+    values = list(column.answered.domain)
     kept = posterior.loc[:, values].to_numpy(dtype=float)
     return pd.DataFrame(_shares(kept), index=posterior.index, columns=pd.Index(values, dtype=object))
 
@@ -192,7 +192,7 @@ class ScoringContext:
         """The rows of `everyone` that are judged, in the order of `table`; None for all of them."""
         return self._judged_rows
 
-    def of_recorded(self) -> ScoringContext:
+    def of_answered(self) -> ScoringContext:
         """The context of the people whose secret is recorded, by a belief that takes for granted that it is.
 
         People with one of the secret's `no_answer` are not in its table, and the posterior, its prior and its
@@ -215,8 +215,8 @@ class ScoringContext:
                 place=f"data.columns.{name}.no_answer",
                 remedy="leave these people out of the file",
             )
-        recorded = np.array([value not in column.no_answer for value in column.domain])
-        rows = np.flatnonzero(recorded[self.table.codes(name)])
+        answered = np.array([value not in column.no_answer for value in column.domain])
+        rows = np.flatnonzero(answered[self.table.codes(name)])
         if not len(rows):
             raise InconclusiveError(f"nobody's value of {name!r} is recorded")
         prior = None if belief.prior is None else conditioned(belief.prior, column)
@@ -225,7 +225,7 @@ class ScoringContext:
         self.observed.add(Observation.COMPOSITION)  # which groups are judged at all depends on whose value is recorded
         belief = replace(belief, posterior=posterior, prior=prior, alternative_posteriors=others)
         return self._with(
-            table=self.table.at(rows).with_values(column.recorded),
+            table=self.table.at(rows).with_values(column.answered),
             belief=belief,
             _judged_rows=rows,
             _whole_table=self.table,
@@ -467,7 +467,7 @@ class ScoringContext:
             having = self.table.people_by(codes, size)
             return np.asarray(having / having.sum())
         counts = np.bincount(codes, weights=self.table.weight, minlength=size)
-        return np.asarray(counts / self.table.people)
+        return np.asarray(counts / self.table.total_weight)
 
     @cached_property
     def population(self) -> pd.Series:

@@ -92,7 +92,7 @@ class Limit:
     """The bound that a score must keep, and how people's scores are judged by it.
 
     `average`: the mean over people is judged, not the worst-off person. `allow` is the share of people, from 0 to
-    below 1, that may lie beyond the bound. `scored` is the distribution of the secret that is judged; None where the
+    below 1, that may violate it. `scored` is the distribution of the secret that is judged; None where the
     limit is on a number of the whole release.
     """
 
@@ -197,13 +197,14 @@ class SecondaryScore:
 class ScoredPeople:
     """Every record's score, from which histograms are made; no report prints it.
 
-    `weight` people share each record and those of `past` are beyond the limit (nobody, where an average is judged);
+    `weight` people share each record, and those whom `violates` marks violate the limit (nobody, where an average is
+    judged);
     the records are `everyone`'s, in the table's order, or those behind some hidden cells.
     """
 
     scores: NDArray[np.float64]
     weight: NDArray[np.int64]
-    past: NDArray[np.bool_]
+    violates: NDArray[np.bool_]
     everyone: bool
 
 
@@ -336,7 +337,7 @@ class Finding:
     """One limit compared with one score. Its repr holds no number, because notebooks and logs keep what they print.
 
     `passed` is None where the question is inconclusive; `value` is None where there is no number, or an unbounded one
-    (the evidence says so). `people` were judged and `violations` of them lie beyond the limit (None where the score is
+    (the evidence says so). `people` were judged and `violations` of them violate the limit (None where the score is
     not about people). `audience` says who may see these numbers; where public reports mask them, `unit`, which is the
     metric's, and `masking` say how. `where` is the line of the policy file that asked for the limit: {"file", "line"},
     empty where it is not known. `waiver` states who lets the finding through although it failed, and until when.
@@ -359,7 +360,7 @@ class Finding:
     unit: Unit = Unit.NONE
     audience: VisibleTo = VisibleTo.MASKED
     masking: Masking = Masking()
-    scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
+    scored_people: ScoredPeople | None = field(default=None, repr=False, compare=False)
     where: Mapping[str, Any] = field(default_factory=dict)
     waiver: Mapping[str, Any] | None = None
     plain_failure: str = ""

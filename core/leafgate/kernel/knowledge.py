@@ -389,13 +389,13 @@ class Membership:
             array.setflags(write=False)
 
 
-def _part(need: Need, says: str = "", *, public: bool = False) -> Mapping[str, Any]:
+def _part(need: Need, says: str = "", *, background: bool = True) -> Mapping[str, Any]:
     """Metadata of a field that only attacks which declare this need get.
 
-    `says` is how `leafgate explain` names it. What is not `public` is background knowledge: numbers that follow from it
+    `says` is how `leafgate explain` names it. Numbers that follow from `background` knowledge
     and not from the release are hidden in public reports.
     """
-    return {"need": need, "says": says, "public": public}
+    return {"need": need, "says": says, "background": background}
 
 
 @dataclass(frozen=True)
@@ -449,14 +449,14 @@ class AdversaryKnowledge:
     )
     mechanism: Mechanism | None = field(
         default=None,
-        metadata=_part("mechanism", "the builder's algorithm and options, where these are public", public=True),
+        metadata=_part("mechanism", "the builder's algorithm and options, where these are public", background=False),
     )
-    retrain: Retrain | None = field(default=None, kw_only=True, metadata=_part("mechanism", public=True))
-    retrain_id: str = field(default="", kw_only=True, repr=False, metadata=_part("mechanism", public=True))
+    retrain: Retrain | None = field(default=None, kw_only=True, metadata=_part("mechanism", background=False))
+    retrain_id: str = field(default="", kw_only=True, repr=False, metadata=_part("mechanism", background=False))
     seed: int = 0
     population: Table | None = field(
         default=None,
-        metadata=_part("population", "a larger population that the people come from (`data.population`)", public=True),
+        metadata=_part("population", "a population that the people come from (`data.population`)", background=False),
     )
     people: Table | None = field(
         default=None,
@@ -496,7 +496,9 @@ class AdversaryKnowledge:
     rows: TrainingRows | None = field(
         default=None,
         kw_only=True,
-        metadata=_part("rows", "the rows that a model's file counts on nodes, and how they were drawn", public=True),
+        metadata=_part(
+            "rows", "the rows that a model's file counts on nodes, and how they were drawn", background=False
+        ),
     )
 
     def read(self, path: Path) -> Table:
@@ -542,8 +544,8 @@ def needs_in_words() -> dict[str, str]:
 
 
 def background_of(known: AdversaryKnowledge) -> set[Need]:
-    """The needs whose parts are held, but for what is public."""
-    parts = [part for part in fields(known) if part.metadata and not part.metadata["public"]]
+    """The needs whose parts are held and are background knowledge."""
+    parts = [part for part in fields(known) if part.metadata and part.metadata["background"]]
     return {part.metadata["need"] for part in parts if not _is_nothing(getattr(known, part.name))}
 
 

@@ -108,7 +108,7 @@ class LargeTable(TableFacts):
         blocks: the records. Different blocks may hold equal records where several texts mean one value.
         values: for each column, what the numbers in the blocks stand for: numbers, or positions in the domain, -1 for a
             missing cell.
-        people: how many there are.
+        total_weight: how many people there are.
         distinct: how many distinct records; None where different records of the blocks may be equal.
         folder: the folder with the blocks.
         most_records: so many records may be loaded into memory together.
@@ -117,7 +117,7 @@ class LargeTable(TableFacts):
     schema: Schema
     blocks: Sequence[StoredBlock]
     values: Mapping[str, NDArray[Any]]
-    people: int
+    total_weight: int
     distinct: int | None
     folder: ScratchFolder | None = field(default=None, repr=False, compare=False, kw_only=True)
     most_records: int = field(default=sys.maxsize, kw_only=True)
@@ -129,7 +129,7 @@ class LargeTable(TableFacts):
 
     def people_among(self) -> int:
         """How many people there are, as limits count them."""
-        return self.people
+        return self.total_weight
 
     def extremes(self, name: str) -> tuple[float, float]:
         """The lowest and the highest number in a column."""

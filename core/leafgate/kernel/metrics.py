@@ -233,7 +233,7 @@ class PersonMetric(Metric):
     `of` names the attack it judges (every attack when left out), `secret` the secret (every one). `scored` says which
     distribution of the secret is judged: `derived`, what the adversary derives; `composition`, the true composition of
     each equivalence class, which an adversary with more knowledge could learn; `worst`, for each person the worse of
-    both scores. `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
+    both scores. `average` judges the mean over people, `allow` tolerates a share of people outside the limit.
 
     `judges` has types of belief about people or about the people behind hidden cells: those with a posterior of a
     secret unless it says otherwise. `scorable` lists the distributions that the metric can score: a metric that
@@ -307,7 +307,7 @@ class PersonMetric(Metric):
     @model_validator(mode="after")
     def _one_leniency(self) -> Self:
         if self.average and self.allow:
-            raise ValueError("`average` judges the mean, `allow` the people beyond the limit; choose one")
+            raise ValueError("`average` judges the mean, `allow` the people outside the limit; choose one")
         return self
 
 

@@ -190,7 +190,7 @@ class NaiveBayes:
 
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
-Unit = Literal["people", "rows"]
+CountedUnit = Literal["people", "rows"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost", "exp_sum"]
 ADDED_UP: frozenset[Combine] = frozenset({"sum", "boost", "exp_sum"})
 """How trees become a prediction where what their leaves have is added up; `exp_sum` predicts its exponential."""
@@ -275,7 +275,7 @@ class Release:
     noise: Mapping[str, Noise] = field(default_factory=dict)
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
-    unit: Unit = "people"
+    unit: CountedUnit = "people"
 
     @property
     def target(self) -> str:

@@ -293,8 +293,8 @@ class Column:
         return replace(self, values=values, hierarchy=hierarchy, no_answer=no_answer)
 
     @property
-    def recorded(self) -> Column:
-        """The column of the people whose value is recorded."""
+    def answered(self) -> Column:
+        """The column of the people whose value is recorded: without the values of `no_answer`."""
         values = None if self.values is None else tuple(value for value in self.values if value not in self.no_answer)
         return replace(self, values=values, no_answer=()) if self.no_answer else self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -161,9 +162,15 @@ class Table(TableFacts):
         return twin
 
     @cached_property
-    def people(self) -> int:
+    def total_weight(self) -> int:
         """The sum of the weights: people, or rows where a column numbers the people (`people_among` counts these)."""
         return int(self.weight.sum())
+
+    @property
+    def people(self) -> int:
+        """The name of `total_weight` before leafgate 1.1."""
+        warnings.warn("`Table.people` is `total_weight`; see also `people_among`", DeprecationWarning, stacklevel=2)
+        return self.total_weight
 
     @property
     def persons(self) -> NDArray[np.int64]:
@@ -225,10 +232,10 @@ class Table(TableFacts):
 
     def counts_beside_people(self) -> dict[str, int]:
         if self.person_rows is not None:
-            return {"rows": self.people}
+            return {"rows": self.total_weight}
         if self.rows is None:
             return {}
-        return {"rows": int(self.rows.sum())} if self.counts_people else {"weight": self.people}
+        return {"rows": int(self.rows.sum())} if self.counts_people else {"weight": self.total_weight}
 
     @property
     def distinct(self) -> int | None:

@@ -152,7 +152,7 @@ def _card(nodes: list[JsonObject], i: int, names: Mapping[str, str]) -> JsonDocu
 
 
 def _most(past: JsonObject) -> list[tuple[str, object]]:
-    """The limits that the most people of a node are past."""
+    """The limits that the most people of a node are outside of."""
     ordered = sorted(past.items(), key=lambda item: -int(item[1]) if isinstance(item[1], int) else 0)
     return ordered[:MAX_LIMITS_ON_CARD]
 

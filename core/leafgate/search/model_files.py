@@ -193,7 +193,7 @@ class ModelFileSearch:
 
     def _cut_back(self, variant: _Variant) -> _CutBack | None:
         """The least size of leaves with which a variant's trees keep every limit; None where none does."""
-        values = ladder(1, self.trials.table.people)
+        values = ladder(1, self.trials.table.total_weight)
         if not values:
             return None
         self.trials.tried.append(f"leaves of up to {values[-1]:,} {self._counted}{variant.clause}")
@@ -228,7 +228,7 @@ class ModelFileSearch:
     def _largest_of_two(self) -> int:
         """The most people whom each of two leaves can have in training; with more no tree divides anybody."""
         drawn = self.trials.artifact is not None and self.trials.artifact.release.count_semantics == "bootstrap"
-        return int(self.trials.table.people * (DRAWN_SHARE if drawn else 1.0)) // 2
+        return int(self.trials.table.total_weight * (DRAWN_SHARE if drawn else 1.0)) // 2
 
     def _retrained(self, cut: _CutBack, parameter: str, most: float) -> Remedy:
         """The parameters with which a learner makes such leaves."""

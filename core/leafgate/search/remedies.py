@@ -165,7 +165,7 @@ class _BuilderSearch:
     def _raised(self, builder: TreeBuilder, option: str, builder_name: str) -> Iterator[_Found]:
         """The least value of a whole-number option with which every limit holds."""
         now = getattr(builder, option)
-        values = ladder(now, max(self.trials.table.people // 2, 1))
+        values = ladder(now, max(self.trials.table.total_weight // 2, 1))
         if not values:
             return
 

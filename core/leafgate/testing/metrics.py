@@ -51,7 +51,7 @@ def people_case(learned: float, change: Change = scenarios.unchanged) -> Scoring
     """Of the one person who is 90 so much of the truth is learned; by more than half she is alone in her group."""
     world = scenarios.TREE.world(change)
     illness, records = world.table.schema["illness"].domain, world.known.public
-    overall = np.bincount(world.table.codes("illness"), world.table.weight, len(illness)) / world.table.people
+    overall = np.bincount(world.table.codes("illness"), world.table.weight, len(illness)) / world.table.total_weight
     exposed, town = np.array(scenarios.oldest(records)), np.asarray(records.frame["town"] == "Port")
     truth = np.array([value == scenarios.OLDEST[-1] for value in illness])
     chances = np.where(exposed[:, None], learned * truth + (1 - learned) * overall, overall)

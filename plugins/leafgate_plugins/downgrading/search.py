@@ -91,7 +91,7 @@ def _extend_sets(some: list[frozenset[int]], row: int, question: PlanningProblem
 
 @dataclass(frozen=True)
 class Candidate:
-    """A set of columns: is a belief beyond its limit, by how much in all, and what does it cost?
+    """A set of columns: is a belief outside its limit, by how much in all, and what does it cost?
 
     `helps` where the protected cells come within their limit, which one was beyond before; `gains` where there
     is less excess than before.

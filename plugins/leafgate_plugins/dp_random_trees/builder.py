@@ -145,7 +145,7 @@ def most_rows_of_person(table: Table | LargeTable) -> int | None:
             place="data.rows_at_most",
             remedy="state the most rows that a person may have, which must not be read off the table",
         )
-    if int(persons.rows.sum()) < table.people:
+    if int(persons.rows.sum()) < table.total_weight:
         raise InconclusiveError(
             "some rows do not say whose they are, so that a person may have more rows than `data.rows_at_most`",
             place="data.columns",

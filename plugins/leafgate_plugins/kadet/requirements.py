@@ -430,7 +430,7 @@ def requirements_on(wanted: Required, column: Column, counts: Floats, place: str
     if not column.no_answer or column.missing_is_value:
         yield make_requirement(wanted, column, counts, place)
     if column.no_answer and counts[recorded].any():
-        yield OfRecorded(make_requirement(wanted, column.recorded, counts[recorded], place), recorded)
+        yield OfRecorded(make_requirement(wanted, column.answered, counts[recorded], place), recorded)
 
 
 @dataclass(frozen=True)

@@ -214,4 +214,4 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
         rng = np.random.default_rng(case.known.seed)
         test = table if case.noisy_test else scoring.perturb_test_table(table, release, rng)
         right = scoring.predict_perturbed(release, test, self.paths, rng) == test.codes(release.target)
-        return Score(float(test.weight[right].sum() / test.people), sensitivity=1 / test.people)
+        return Score(float(test.weight[right].sum() / test.total_weight), sensitivity=1 / test.total_weight)

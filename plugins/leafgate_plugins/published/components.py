@@ -147,7 +147,7 @@ class Published(TreeBuilder):
         *,
         ask_library: bool = False,
     ) -> SealedRelease:
-        loaded = self._loaded(table.schema, table.people, readers, table if ask_library else None)
+        loaded = self._loaded(table.schema, table.total_weight, readers, table if ask_library else None)
         if self.origins is None:
             return loaded
         from leafgate.models.origins import with_origins
@@ -169,7 +169,7 @@ class Published(TreeBuilder):
         if ask_library:
             what = "the library that wrote the file is not asked about a table that does not fit into memory"
             raise InconclusiveError(what, place="--witness-library", remedy="name a witness")
-        return self._loaded(table.schema, table.people, readers)
+        return self._loaded(table.schema, table.total_weight, readers)
 
     def _loaded(
         self,

@@ -196,7 +196,7 @@ def _of_draws(
     if drawn is not None and wrong is not None:
         share = round(wrong / (int(drawn.sum()) * together / len(forest.trees)), 6)
         evidence |= {"bags": "drawn from the seeds", "agrees": not wrong, "in_a_wrong_leaf": share}
-    unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.people else [])]
+    unused = [*forest.unused, *([KNOWN_MAY_BE_DRAWN] if known.people is not None and known.people.total_weight else [])]
     if drawn is not None and wrong is None:
         unused.append(TOO_MANY_ROWS)
     if unused:
@@ -251,7 +251,7 @@ def _people_with_cells(known: AdversaryKnowledge) -> list[Table]:
     apart, people = known.set_apart, known.people
     if apart is not None and people is not None:
         people = people.records_where(~people.has_missing(known.hardly_missing & {*people.frame.columns}))
-    return [each for each in (apart, people) if each is not None and each.people]
+    return [each for each in (apart, people) if each is not None and each.total_weight]
 
 
 def _forest(release: Release, schema: Schema, rows: TrainingRows | None) -> Forest:
@@ -288,7 +288,7 @@ def _without_known(
             raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
     if not trees[0].people.any():
         raise InconclusiveError("everybody is known, so that there is nothing to rebuild")
-    return replace(forest, trees=tuple(trees)), people.people, ()
+    return replace(forest, trees=tuple(trees)), people.total_weight, ()
 
 
 def _without_sums_of_known(rows: TrainingRows, release: Release, people: Table, target: str) -> TrainingRows:
@@ -415,7 +415,9 @@ def _evidence(
         counted = {key: sum(each[key] for each in pairs) for key in pairs[0]}
         evidence["pairs_of_leaves"] = counted | {"pairs_of_trees": len(pairs)}
     if set_apart is not None:
-        evidence["not_judged"] = AuditorOnly(f"{set_apart.people} people with missing cells that hardly anybody has")
+        evidence["not_judged"] = AuditorOnly(
+            f"{set_apart.total_weight} people with missing cells that hardly anybody has"
+        )
     if known:
         numbers = {**evidence, "known_people": known}
         evidence = {key: each if isinstance(each, AuditorOnly) else AuditorOnly(each) for key, each in numbers.items()}

@@ -92,7 +92,7 @@ class ReconstructedCells(ReleaseAtMost):
         records = belief.records
         if table.weighted:
             raise InconclusiveError("the policy's weights count no people, so records cannot be matched with people")
-        if len(records) > table.people:
+        if len(records) > table.total_weight:
             raise InconclusiveError("there are more records than people")
         names = sorted(records.columns)
         columns = table_matching.true_cells(table, names, self.tolerance)
@@ -130,7 +130,7 @@ class ReconstructedCells(ReleaseAtMost):
         """The baseline of as many records as people, with all columns that attacks may reconstruct."""
         names = [column.name for column in case.table.schema.columns if "key" not in column.roles]
         columns = table_matching.true_cells(case.table, sorted(names), self.tolerance)
-        return table_matching.baseline(columns, case.table.people, case.known.seed, self.baseline, counted)
+        return table_matching.baseline(columns, case.table.total_weight, case.known.seed, self.baseline, counted)
 
     def _proved(self, case: ScoringContext) -> Score:
         """The share of cells that the attack proves; the truth is not looked at."""
@@ -138,7 +138,7 @@ class ReconstructedCells(ReleaseAtMost):
         if belief.proved_cells is None:
             remedy = "Judge an attack that proves cells, such as `rebuild` where trees count everybody once."
             raise InconclusiveError("the attack proves no cells", remedy=remedy)
-        cells = case.table.people * sum(not {"class", "key"} & set(c.roles) for c in case.table.schema.columns)
+        cells = case.table.total_weight * sum(not {"class", "key"} & set(c.roles) for c in case.table.schema.columns)
         score = belief.proved_cells / cells if cells else 0.0
         most = score if belief.proved_most is None else min(belief.proved_most / cells, 1.0)
         says = f"{belief.proved_cells:,} of {cells:,} cells are in every table with these counts"

@@ -253,7 +253,7 @@ class GeneralisationGap(ReleaseAtMost):
         if self.form == "losses":
             losses, test_losses = _losses(case, case.table), _losses(case, test)
             gap = largest_difference(losses, case.table.weight, test_losses, test.weight)
-            return Score(gap, evidence={"by_chance": by_chance(gap, case.table.people, test.people)})
+            return Score(gap, evidence={"by_chance": by_chance(gap, case.table.total_weight, test.total_weight)})
         on_table, on_test = _accuracy(case, case.table), _accuracy(case, test)
         return Score(on_table - on_test, evidence={"on_table": on_table, "on_test": on_test})
 
@@ -310,7 +310,7 @@ DECIMALS = 12
 
 def _accuracy(case: ScoringContext, table: Table) -> float:
     right = prediction.predict(case.release, table) == table.codes(case.release.target)
-    return float(table.weight[right].sum() / table.people)
+    return float(table.weight[right].sum() / table.total_weight)
 
 
 def _losses(case: ScoringContext, table: Table) -> Floats:

@@ -50,8 +50,8 @@ class Accuracy(ReleaseAtLeast):
         test = case.require_exact_test(NOISY_REMEDY)
         right = prediction.predict(case.release, test) == test.codes(case.release.target)
         most = _most_rows(test)
-        share = float(test.weight[right].sum() / test.people)
-        return Score(share, sensitivity=most / test.people, remedy=MORE_PEOPLE, evidence=_left_out(test))
+        share = float(test.weight[right].sum() / test.total_weight)
+        return Score(share, sensitivity=most / test.total_weight, remedy=MORE_PEOPLE, evidence=_left_out(test))
 
 
 class AreaUnderCurve(ReleaseAtLeast):

@@ -141,8 +141,8 @@ def test_people_choose_or_are_reported_on_and_never_both(tmp_path: Path) -> None
     assert session.tables.test is not None
     assert parts.choosing is not None
     assert parts.reporting is not None
-    assert (parts.choosing.people + parts.reporting.people, parts.whose) == (
-        session.tables.test.people,
+    assert (parts.choosing.total_weight + parts.reporting.total_weight, parts.whose) == (
+        session.tables.test.total_weight,
         "data.test",
     )
     each = [set(part.frame.astype(str).agg("|".join, axis=1)) for part in (parts.choosing, parts.reporting)]
@@ -218,13 +218,13 @@ def test_a_grown_tree_is_the_same_model_over_its_columns(seed: int) -> None:
     plugins = load_plugins()
     limit = plugins.by_name["k_anonymity"].model_validate({"use": "k_anonymity", "at_least": 5})
     levels = np.random.default_rng(seed).integers(0, 4, len(table))
-    for grower in list(growers(plugins, [limit], table.people, prune=False))[:4]:  # type: ignore[list-item]
+    for grower in list(growers(plugins, [limit], table.total_weight, prune=False))[:4]:  # type: ignore[list-item]
         for learned in (None, levels):
             grown = grower.grown(table, learned)
             assert grown is not None
             asked = ranked(table, table.codes("ill") if learned is None else learned)[0]
             model = model_of(grown, {"no": "no", "yes": "yes"}, [])
-            lowered = lower_model(model, schema, {}, "model", table.people).release
+            lowered = lower_model(model, schema, {}, "model", table.total_weight).release
             assert np.array_equal(class_scores(lowered, table), class_scores(grown.release, asked))
             assert lowered.count_semantics == "exact"
             sizes = np.bincount(route(lowered.trees[0], table).leaf, weights=table.weight)
@@ -317,8 +317,8 @@ def test_a_limit_on_membership_is_judged_by_control_people_that_chose_nothing(tm
     first, last = bench.halves_of_control()
     assert first is not None
     assert last is not None
-    assert first.people + last.people == 800
-    assert abs(first.people - last.people) < 120
+    assert first.total_weight + last.total_weight == 800
+    assert abs(first.total_weight - last.total_weight) < 120
 
 
 @pytest.mark.parametrize("others", [[], [{"use": "k_anonymity", "at_least": 1}]], ids=["none", "k of 1"])

@@ -64,7 +64,7 @@ def test_a_public_table_gets_a_policy_that_audits_it(tmp_path: Path, name: str, 
     policy = tmp_path / "policy.yaml"
     policy.write_text(first_policy(Files(DATA / name), target).text)
     run = open_session(policy, data=DATA / name)
-    assert (run.table.people, run.table.schema.target.name) == (people, target)
+    assert (run.table.total_weight, run.table.schema.target.name) == (people, target)
     assert run.audit().report.exit_code in {0, 1}
 
 
@@ -136,7 +136,7 @@ def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> No
     policy = started(tmp_path, "\n".join(["age,x,z,ill", *cells]), target="ill")
     assert columns(policy)["ill"]["no_answer"] == ["NA"]
     run = open_session(policy)
-    assert (run.table.people, run.table.without_class, run.audit().report.exit_code) == (80, 10, 0)
+    assert (run.table.total_weight, run.table.without_class, run.audit().report.exit_code) == (80, 10, 0)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_another_encoding_is_asked_for_and_written(tmp_path: Path) -> None:
     given = ("--encoding", "latin-1", "--out", tmp_path / "p.yaml")
     assert leafgate("init", tmp_path / "people.csv", *given).code == 0
     assert columns(tmp_path / "p.yaml")["x"]["values"] == ["K\xf6ln", "Ulm"]
-    assert open_session(tmp_path / "p.yaml").table.people == 60
+    assert open_session(tmp_path / "p.yaml").table.total_weight == 60
     assert leafgate("init", tmp_path / "people.csv", "--encoding", "morse").code == 2
     assert "`data.path`" not in leafgate("init", tmp_path / "none.csv").err
 
@@ -250,7 +250,7 @@ def test_decimal_commas_divide_no_cells(tmp_path: Path) -> None:
 def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) -> None:
     policy = started(tmp_path, table(["a", "b"] * 6, head=head))
     assert len(columns(policy)) == 3
-    assert open_session(policy).table.people == 12
+    assert open_session(policy).table.total_weight == 12
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_the_domain_filled_in_holds_what_occurs(tmp_path: Path, cells: list[str]
     policy = started(tmp_path, table(cells))
     assert expected is None or columns(policy)["x"] == expected
     run = open_session(policy)
-    assert run.table.people + run.table.dropped == len(cells)
+    assert run.table.total_weight + run.table.dropped == len(cells)
     assert run.audit().report.exit_code in {0, 1}
 
 
@@ -299,7 +299,7 @@ def test_any_text_gets_through_a_first_policy_unharmed(
     with (
         contextlib.suppress(DataError) if set(texts) & set(MISSING_WORDS) else contextlib.nullcontext()
     ):  # few may be left
-        assert open_session(policy).table.people > 0
+        assert open_session(policy).table.total_weight > 0
 
 
 def quoted(text: str) -> str:

@@ -91,13 +91,13 @@ def test_the_table_itself_is_right_in_every_cell(table: Table) -> None:
 @given(tables(most=12))
 def test_one_column_is_known_by_its_distribution(table: Table) -> None:
     for column in table.schema.columns:
-        assert baseline(true_cells(table, [column.name]), table.people, seed=3).drawn == (1.0,) * 7
+        assert baseline(true_cells(table, [column.name]), table.total_weight, seed=3).drawn == (1.0,) * 7
 
 
 @given(tables(most=8), st.integers(1, 8))
 def test_a_baseline_depends_on_no_order_of_people_columns_or_values(table: Table, records: int) -> None:
     names = sorted(column.name for column in table.schema.columns)
-    records = min(records, table.people)
+    records = min(records, table.total_weight)
     twins = (table, shuffled(table), reordered(table), relabelled(table), written_out(table))
     found = {baseline(true_cells(twin, names), records, seed=1) for twin in twins}
     assert len(found) == 1

@@ -22,7 +22,7 @@ def scored(scores: list[float], weight: list[int], limit: dict[str, Any], unit: 
     if limit.get("average"):
         past = np.zeros(len(numbers), dtype=bool)
     people = ScoredPeople(numbers, np.array(weight), past, everyone=True)
-    return Finding("m@a", "m", passed=True, limit=people_limit(**limit), unit=Unit(unit), scored=people)
+    return Finding("m@a", "m", passed=True, limit=people_limit(**limit), unit=Unit(unit), scored_people=people)
 
 
 def test_bars_are_cut_at_the_limit_and_hold_it_on_the_safe_side() -> None:

@@ -53,7 +53,7 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
     return Finding(
         f"m{place}@a", "m", passed, "a", value=worst,
         limit=people_limit(**{direction: limit, "average": average, "allow": allow}),
-        people=people, violations=beyond, unit=Unit(unit), scored=result,
+        people=people, violations=beyond, unit=Unit(unit), scored_people=result,
         masking=Masking(score_range=float(np.ptp(scores))),
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def of_share(kind: str, count: int, people: int, bound: float, *, private: bool)
         value, scored = float(count > 0), ScoredPeople(ones, weight, np.array([False, True]), everyone=True)
         limit = people_limit(at_most=0.5, allow=bound)
         return Finding(
-            "m@a", "m", share <= bound, "a", value=value, limit=limit, violations=count, scored=scored, **fields
+            "m@a", "m", share <= bound, "a", value=value, limit=limit, violations=count, scored_people=scored, **fields
         )
     fields |= {"value": share, "unit": Unit.SHARE}
     if kind == "release":
@@ -128,7 +128,14 @@ def of_share(kind: str, count: int, people: int, bound: float, *, private: bool)
     limit = people_limit(average=True, **{kind: bound})
     scored = ScoredPeople(ones, weight, np.zeros(2, dtype=bool), everyone=True)
     return Finding(
-        "m@a", "m", limit.is_kept(share), "a", limit=limit, scored=scored, masking=Masking(score_range=1.0), **fields
+        "m@a",
+        "m",
+        limit.is_kept(share),
+        "a",
+        limit=limit,
+        scored_people=scored,
+        masking=Masking(score_range=1.0),
+        **fields,
     )
 
 
@@ -177,7 +184,7 @@ def of_mean(sizes: NDArray[np.int64], bound: float, *, private: bool) -> Finding
     scored = ScoredPeople(sizes.astype(float), sizes, nobody, everyone=True)
     return Finding(
         "m@a", "m", limit.is_kept(mean), "a", value=mean, limit=limit, people=people, unit=Unit.PEOPLE,
-        audience=numbers_for(private), scored=scored, masking=Masking(score_range=float(np.ptp(sizes))),
+        audience=numbers_for(private), scored_people=scored, masking=Masking(score_range=float(np.ptp(sizes))),
     )  # fmt: skip
 
 
@@ -227,7 +234,9 @@ def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
 
 def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:
     people = ScoredPeople(np.array([0.0, 1.0]), np.array([97, 3]), np.array([False, True]), everyone=True)
-    careless = Finding("m@a", "m", False, "a", people=100, violations=3, limit=people_limit(at_most=0.5), scored=people)
+    careless = Finding(
+        "m@a", "m", False, "a", people=100, violations=3, limit=people_limit(at_most=0.5), scored_people=people
+    )
     fields = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [careless], {}, 10), "public")
     assert fields["findings"][0]["beyond"] == {"fewer_than": 10}
     assert len(fields["findings"][0]["distribution"]) == 1
@@ -261,13 +270,13 @@ def test_the_outer_edge_of_a_histogram_does_not_tell_how_small_the_smallest_grou
     result = ScoredPeople(scores.astype(float), groups, past, everyone=True)
     worst = float(scores.min() if unit == "people" else scores.max())
     people, beyond = int(groups.sum()), int(groups[past].sum())
-    finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=Unit(unit), scored=result)
+    finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=Unit(unit), scored_people=result)
     public = document(Report(POLICY, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     outer, inner = ("to", "from") if edge else ("from", "to")
     bar = public["findings"][0]["distribution"][edge]
     assert bar[outer] == 1.0
     finding = replace(finding, limit=people_limit(at_most=1.0) if edge else people_limit(at_least=1.0), passed=True)
-    finding = replace(finding, violations=0, scored=replace(result, past=past & False))
+    finding = replace(finding, violations=0, scored_people=replace(result, violates=past & False))
     public = document(Report(POLICY, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     bar = public["findings"][0]["distribution"][edge]
     assert (bar[inner] <= 0.1) if edge else (bar[inner] >= 10)  # the bar says no more than that the group is small

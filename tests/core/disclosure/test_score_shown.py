@@ -30,7 +30,7 @@ def sure(sizes: list[int], scores: list[float], limit: float) -> Finding:
     fewest = int(weight[numbers == worst].min())
     return Finding(
         "confidence@a", "confidence", not past.any(), "a", "ill", worst, people_limit(at_most=limit), int(weight.sum()),
-        int(weight[past].sum()), scored=ScoredPeople(numbers, weight, past, everyone=True),
+        int(weight[past].sum()), scored_people=ScoredPeople(numbers, weight, past, everyone=True),
         masking=Masking(people_at_value=fewest, smallest_group=int(weight.min())),
     )  # fmt: skip
 

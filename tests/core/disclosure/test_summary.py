@@ -101,7 +101,7 @@ def test_fewer_people_than_the_smallest_cell_are_at_least_one() -> None:
 def test_limits_that_count_no_people_are_named() -> None:
     average = broken("exposure", None, limit=people_limit(at_most=0.5, average=True))
     assert affected(SMALL, average, OF_FILE)[1:] == [
-        "The mean over all people is judged by the limit on exposure: no number of people is past it.",
+        "The mean over all people is judged by the limit on exposure: no number of people is outside it.",
         "The release as a whole, by file disclosure: no number of people follows.",
     ]
     assert affected(OF_FILE) == ["The release as a whole, by file disclosure: no number of people follows."]

@@ -331,5 +331,5 @@ def test_no_plugin_gets_the_people_who_were_dropped(tmp_path: Path) -> None:
     audited(tmp_path, HIGH_OR_MISSING, DOUBTED)
     session = open_session(tmp_path / "policy.yaml")
     assert session.table.incomplete is not None
-    assert (session.table.incomplete.people, session.table.dropped) == (200, 200)
+    assert (session.table.incomplete.total_weight, session.table.dropped) == (200, 200)
     assert session.table.defensive_copy().incomplete is None

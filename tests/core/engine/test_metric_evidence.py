@@ -93,7 +93,7 @@ def test_a_metric_may_hide_its_score_in_some_cases(hidden: bool) -> None:
 RANGES: dict[str, tuple[tuple[float, float], bool | None]] = {
     "all of it keeps the limit": ((0.5, 0.7), True),
     "none of it keeps the limit": ((0.2, 0.4), False),
-    "it ends beyond the limit": ((0.4, 0.6), None),
+    "it ends outside the limit": ((0.4, 0.6), None),
     "its safe end is at the limit": ((0.3, 0.5), None),
     "it has no lower bound": ((-np.inf, 0.9), None),
 }

@@ -81,7 +81,7 @@ def test_the_recorded_are_judged_by_the_recorded_of_their_groups(
     by_hand = groups_by_hand(table, tree, secret)
     if not by_hand:
         return
-    case = context_of(table, tree, secret, level, "composition").of_recorded()
+    case = context_of(table, tree, secret, level, "composition").of_answered()
     confidence = [max(counts.values()) / sum(counts.values()) for _, counts in by_hand]
     exposed = [float(sum(counts.values()) - counts[own] <= insiders) for own, counts in by_hand]
     if not insiders:
@@ -98,13 +98,13 @@ def test_what_is_derived_is_conditioned_on_a_recorded_value(plant: tuple[Table, 
     rows = np.flatnonzero(table.frame[secret].isin(values))
     if not len(rows):
         return
-    case = whole.of_recorded()
+    case = whole.of_answered()
     kept = whole.posterior.loc[rows, values].to_numpy(dtype=float)
     total = kept.sum(axis=1, keepdims=True)
     expected = np.where(total > 0, kept / np.where(total > 0, total, 1), 1 / len(values))
     assert list(case.posterior.columns) == list(case.secret.domain) == values
     assert case.posterior.to_numpy(dtype=float) == pytest.approx(expected)
-    assert case.everyone.people == table.people >= case.table.people == int(table.weight[rows].sum())
+    assert case.everyone.total_weight == table.total_weight >= case.table.total_weight == int(table.weight[rows].sum())
 
 
 # One street of ill people, of whom half were not tested, and one of both kinds.

@@ -95,7 +95,7 @@ def test_the_k_that_kadet_claims_is_held_against_rows(tmp_path: Path) -> None:
 def test_a_share_of_people_that_may_be_beyond_a_limit_is_one_of_rows_and_of_weights(
     tmp_path: Path, heavy: str, alone: int
 ) -> None:
-    """Neither do heavy rows hide many light ones beyond the limit, nor many light rows a few heavy ones."""
+    """Neither do heavy rows hide many light ones outside the limit, nor many light rows a few heavy ones."""
     lines = [f"{20 + 10 * (i // 4)},f,no,{'yes' if i // 4 % 2 else 'no'}" for i in range(16)]
     lines += [f"{60 + 10 * i},f,no,{'yes' if i % 2 else 'no'}" for i in range(alone)]
     weights = [1000 if line.startswith(heavy) else 1 for line in lines]

@@ -106,9 +106,9 @@ def test_of_each_person_the_worse_score_counts_and_then_the_mean_or_those_beyond
 
 def test_pictures_and_worst_groups_are_of_the_worse_scores() -> None:
     found = judged(0.5, 0.9, at_least=0.3)
-    assert found.scored is not None
-    assert found.scored.scores.tolist() == pytest.approx([0.25, 0.25, 0.1, 0.1])
-    assert found.scored.past.all()
+    assert found.scored_people is not None
+    assert found.scored_people.scores.tolist() == pytest.approx([0.25, 0.25, 0.1, 0.1])
+    assert found.scored_people.violates.all()
     assert [group["people"].count for group in found.evidence["worst"]] == [4, 4]
     assert found.masking.score_range == pytest.approx(0.15)
 
@@ -341,7 +341,7 @@ def average(value: float, secondary: SecondaryScore, *, scores: Sequence[float] 
     limit = Limit("at_most", 0.9, average=True, scored="worst")
     found = Finding(
         "confidence@a", "confidence", True, value=value, attack="a", secret="ill", limit=limit, people=1000,
-        scored=people, masking=Masking(score_range=0.1, smallest_group=400), audience=VisibleTo.AUDITORS,
+        scored_people=people, masking=Masking(score_range=0.1, smallest_group=400), audience=VisibleTo.AUDITORS,
         evidence={"derived": secondary},
     )  # fmt: skip
     report = Report(POLICY, {"people": PeopleCount(1000)}, None, [found], {}, 10)

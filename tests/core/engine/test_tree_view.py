@@ -45,7 +45,7 @@ def test_every_node_counts_the_people_and_leaves_below_it(demo: tuple[Session, A
     run, audited = demo
     nodes = drawn(audited.report)
     assert (nodes[0]["people"], nodes[0]["leaves"]) == (
-        run.table.people,
+        run.table.total_weight,
         document(audited.report, "auditor")["release"]["leaves"],
     )
     for i, node in enumerate(nodes):

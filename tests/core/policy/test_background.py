@@ -431,7 +431,7 @@ def test_everyone_is_equally_likely_to_be_drawn_and_so_is_every_pair(first: int)
 @pytest.mark.parametrize(("share", "drawn"), [(0.01, 0), (0.1, 1), (0.4, 2), (0.5, 3), (1, 6)])
 def test_the_share_of_the_people_is_drawn_to_the_nearest_person(share: float, drawn: int) -> None:
     found = sampled(SIX, share, seed=3)
-    assert (0 if found is None else found.people) == drawn
+    assert (0 if found is None else found.total_weight) == drawn
 
 
 def test_others_are_drawn_with_another_seed_of_the_policy() -> None:

@@ -33,7 +33,7 @@ class Witness(AttackModel):
     def infer(self, release, known):
         from pathlib import Path
         people = known.read(Path(self.other) if self.other else self.seen)
-        evidence = {"seen": people.people, "columns": list(people.frame.columns)}
+        evidence = {"seen": people.total_weight, "columns": list(people.frame.columns)}
         even = pd.DataFrame(0.5, index=range(len(known.records)), columns=list(known.schema["ill"].domain))
         return [SecretBelief("ill", even, equivalence_class=np.arange(len(known.records)), evidence=evidence)]
 
@@ -43,7 +43,7 @@ class Remembered(AtMost):
     seen: PeopleFile
 
     def score(self, case):
-        return Score(people=pd.Series(float(case.known.read(self.seen).people), index=range(len(case.table))))
+        return Score(people=pd.Series(float(case.known.read(self.seen).total_weight), index=range(len(case.table))))
 
 class Listing(DataSource):
     """Rows in a file of another name, with the people whom somebody else has listed."""

@@ -248,7 +248,7 @@ def test_what_the_parent_states_is_no_statement_of_the_child(tmp_path: Path) -> 
     stated = ORG | {"data": {"csv": {"comment": "Mill"}}}
     path = child(tmp_path, {}, {}, ROWS)
     table = open_session(path, org=org(tmp_path, stated)).table
-    assert (table.people, table.commented) == (len(ROWS) - 3, 3)
+    assert (table.total_weight, table.commented) == (len(ROWS) - 3, 3)
     org(tmp_path)
     team = tmp_path / "team.yaml"  # a child of the organisation
     team.write_text(json.dumps({"leafgate": 1, "extends": "org.yaml", "data": stated["data"]}))
@@ -296,4 +296,4 @@ def test_an_example_policy_runs_under_an_organisations_policy_that_lists_no_colu
         assert load_policy(path, root, org(tmp_path, strict))
     loaded = load_policy(path, root, org(tmp_path, leaving))
     if loaded.policy.data.path is not None and loaded.policy.data.path.exists():
-        assert read_tables(loaded.policy, loaded.plugins).people.people
+        assert read_tables(loaded.policy, loaded.plugins).people.total_weight

@@ -90,7 +90,7 @@ def test_what_a_policy_grants_is_background_knowledge() -> None:
     """Numbers that follow from it alone are hidden in public reports; `algorithms/derivable.py` has the exceptions."""
     granted = {"releases"}.union(*(grant.needs for grant in Knows.grants().values()))
     parts = AdversaryKnowledge.__dataclass_fields__.values()
-    assert granted == {part.metadata["need"] for part in parts if part.metadata and not part.metadata["public"]}
+    assert granted == {part.metadata["need"] for part in parts if part.metadata and part.metadata["background"]}
 
 
 def document(**sections: Any) -> PolicyDocument:

@@ -123,7 +123,7 @@ def test_the_gain_of_a_column_is_its_mutual_information_with_the_class(table: Ta
         counts[None],
         "gain",
     )
-    finest = scores.gain[0, splits.tests_of(people).level == 0] / table.people
+    finest = scores.gain[0, splits.tests_of(people).level == 0] / table.total_weight
     classes = np.repeat(table.codes("y"), table.weight)
     for column, bits in zip(table.schema.features, finest, strict=True):
         nats = mutual_info_score(np.repeat(table.codes(column.name), table.weight), classes)

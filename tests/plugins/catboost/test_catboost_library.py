@@ -141,7 +141,7 @@ def test_its_file_tells_enough_to_train_the_same_model(options: dict[str, Any]) 
     assert written is not None
     said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
     read = read_foreign(written[1], written[0], [CATBOOST])
-    loaded = lower_model(read, table.schema, said, "model.json", table.people)
+    loaded = lower_model(read, table.schema, said, "model.json", table.total_weight)
     assert loaded.provenance.learner is not None
     assert {name: loaded.provenance.learner.parameters[name] for name in options} == pytest.approx(options)
     scores = train(loaded.provenance.learner, table, others, 0)

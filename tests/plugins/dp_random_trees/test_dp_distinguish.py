@@ -134,7 +134,7 @@ def test_what_is_told_beside_the_trees_is_refuted(text: str) -> None:
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
         built = BuildResult.of(builder.mechanism_only.build(own, rng))
         release = published(built.release, Publish(), frozenset())
-        return replace(release, selection={**(release.selection or {}), text: [own.people, 3]})
+        return replace(release, selection={**(release.selection or {}), text: [own.total_weight, 3]})
 
     known = grant_knowledge(TABLE, mechanism=mechanism)
     assert Distinguish(runs=100).infer(released(builder, TABLE), known)[0].refutes == ("epsilon",)
@@ -210,8 +210,8 @@ def test_delta_counts_whichever_way_the_test_goes(caught: tuple[int, int], alarm
 def test_the_worlds_differ_by_one_person() -> None:
     for replaced in (False, True):
         for world in neighbouring_tables(TABLE.schema, 10, 0.1, 2, replaced=replaced):
-            assert world.with_person.people - world.without_person.people == (0 if replaced else 1)
-            assert world.person.people == 1
+            assert world.with_person.total_weight - world.without_person.total_weight == (0 if replaced else 1)
+            assert world.person.total_weight == 1
 
 
 @pytest.mark.parametrize("method", ["many_runs", "one_run"])

@@ -45,7 +45,7 @@ def test_no_number_below_k_is_shown() -> None:
 
 def test_without_sampling_and_threshold_every_tree_counts_everybody() -> None:
     for tree in released(RandomTrees(trees=3), TABLE).trees:
-        assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(tree)) == TABLE.people
+        assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(tree)) == TABLE.total_weight
 
 
 @pytest.mark.parametrize("at_once", [64, 2**22])
@@ -179,8 +179,8 @@ def test_a_forest_tells_more_than_the_most_frequent_class(combine: Any) -> None:
     release = released(RandomTrees(trees=40, combine=combine), TABLE)
     test = survey(people=4_000, seed=1)
     right = predict(release, test) == test.codes("truth")
-    share = np.bincount(test.codes("truth"), weights=test.weight).max() / test.people
-    assert test.weight[right].sum() / test.people > share + (0.05 if combine == "evidence" else 0.01)
+    share = np.bincount(test.codes("truth"), weights=test.weight).max() / test.total_weight
+    assert test.weight[right].sum() / test.total_weight > share + (0.05 if combine == "evidence" else 0.01)
 
 
 def test_a_forest_is_written_and_read_back_with_its_scores() -> None:

@@ -394,4 +394,4 @@ def test_a_leaf_short_of_everybody_may_be_a_sample() -> None:
     assert is_exact_despite_label(exact, TABLE)
     assert not is_exact_despite_label(replace(RELEASE, guarantee={}), TABLE)
     assert not is_exact_despite_label(replace(exact, count_semantics="exact"), TABLE)
-    assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(exact.trees[0])) == TABLE.people
+    assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(exact.trees[0])) == TABLE.total_weight

@@ -292,7 +292,7 @@ def test_columns_are_sought_among_those_known_of_targets_in_the_table_and_the_au
 
     def among(tables: list[Table], secret: str) -> tuple[str, ...]:
         assert secret == "married"
-        looked_at.extend((table.frame.columns.tolist(), table.people) for table in tables)
+        looked_at.extend((table.frame.columns.tolist(), table.total_weight) for table in tables)
         return ("town",)
 
     imputation = SimpleNamespace(determining_columns=among)

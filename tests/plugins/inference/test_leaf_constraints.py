@@ -80,7 +80,7 @@ def targets_of(
     gone = {secret, *hidden, *(() if class_known else (inside.schema.target.name,))}
     names = [column.name for column in inside.schema.columns if column.name not in gone]
     groups = with_columns(everybody(inside), names), with_columns(everybody(outside), names)
-    return Targets(inside.schema[secret], groups, outside, complete=True, table_size=inside.people)
+    return Targets(inside.schema[secret], groups, outside, complete=True, table_size=inside.total_weight)
 
 
 def cells_of(column: Column, given_trees: Sequence[Node]) -> list[Cell]:
@@ -224,7 +224,7 @@ def test_values_by_counting_are_those_of_all_completions_with_the_counts(*, clas
             continue
         targets = targets_of(inside, outside, "s", class_known=class_known)
         by_leaves, by_counts = possible_values(release, schema, targets)
-        n = inside.people
+        n = inside.total_weight
         assert np.array_equal(by_counts[:n], literal_joint(release, inside, targets)), seed
         assert (by_counts <= by_leaves).all()
         assert by_counts[np.arange(n), everybody(inside).codes("s")].all()
@@ -288,7 +288,7 @@ def test_counts_of_several_trees_leave_the_values_of_all_completions_of_few_peop
         grown = [counted(tree, inside) for tree in three_trees(schema["s"])]
         release = Release({"use": "many"}, schema, tuple(grown), combine="vote")
         targets = targets_of(inside, outside, "s", class_known=bool(seed % 2))
-        n, true = inside.people, everybody(inside).codes("s")
+        n, true = inside.total_weight, everybody(inside).codes("s")
         by_counts = possible_values(release, schema, targets)[1][:n]
         assert by_counts[np.arange(n), true].all()
         alone = [possible_values(replace(release, trees=(tree,)), schema, targets)[1][:n] for tree in grown]
@@ -317,7 +317,7 @@ def test_the_attack_is_certain_of_the_true_value_and_keeps_to_values_that_remain
         targets = targets_of(inside, outside, "s")
         belief = attack(release, schema, targets)
         _, possible = possible_values(release, schema, targets)
-        true, n = everybody(inside).codes("s"), inside.people
+        true, n = everybody(inside).codes("s"), inside.total_weight
         assert belief.certain is not None
         sure = belief.certain[:n] >= 0
         assert (belief.certain[:n] == true)[sure].all()

@@ -338,7 +338,7 @@ def test_single_outs_come_first_and_then_who_is_far_from_her_class() -> None:
 def test_one_of_three_equal_people_is_left_out() -> None:
     table = town()
     row = int(np.flatnonzero(table.weight == 3)[0])
-    assert without_person(table, row).people == table.people - 1
+    assert without_person(table, row).total_weight == table.total_weight - 1
     assert without_person(table, row).weight.max() == 2
     alone = int(np.flatnonzero(table.weight == 1)[0])
     assert len(without_person(table, alone)) == len(table) - 1

@@ -555,7 +555,7 @@ def test_one_candidate_who_moves_between_groups_is_within_the_sensitivity() -> N
 @pytest.mark.parametrize("use", RATES)
 @pytest.mark.parametrize(("part", "why"), [(0.95, ""), (0.6, UNSEEN)])
 def test_an_attack_must_see_nearly_all_of_a_planted_leak(use: str, part: float, why: str) -> None:
-    """Where the interval is narrow beside the leak: what it does not see could be beyond the limit."""
+    """Where the interval is narrow beside the leak: what it does not see could be outside the limit."""
     inside = candidates(8000)
 
     def partly(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:

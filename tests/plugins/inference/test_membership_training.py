@@ -75,7 +75,7 @@ def test_trained_on_the_same_people_with_the_same_seed_it_is_the_same_model(name
     )
     model = make_pipeline(preparation, ESTIMATORS[name]()).fit(features.iloc[rows], target.iloc[rows])
     content = skops_bytes(model)
-    loaded = lower_model(read_foreign(content, "model.skops"), table.schema, {}, "model.skops", table.people)
+    loaded = lower_model(read_foreign(content, "model.skops"), table.schema, {}, "model.skops", table.total_weight)
     own = loaded.provenance.learner
     assert own is not None
     kind = "one_hot" if encoder is OneHotEncoder else "codes"
@@ -93,7 +93,7 @@ def test_histograms_of_its_own_categories_are_trained_on_these() -> None:
     rows = as_trained(table)
     model = HistGradientBoostingClassifier(max_iter=6, random_state=SEED, categorical_features="from_dtype")
     content = skops_bytes(model.fit(features.iloc[rows], target.iloc[rows]))
-    loaded = lower_model(read_foreign(content, "model.skops"), table.schema, {}, "model.skops", table.people)
+    loaded = lower_model(read_foreign(content, "model.skops"), table.schema, {}, "model.skops", table.total_weight)
     own = loaded.provenance.learner
     assert own is not None
     assert set(own.encoding.items()) == {
@@ -113,7 +113,7 @@ def test_every_pipeline_that_is_read_can_be_trained_again(name: str) -> None:
     if name == "its own categories":
         features = features.astype(dict.fromkeys(("school", "job"), "category"))
     content = skops_bytes(PIPELINES[name]().fit(features, target))
-    loaded = lower_model(read_foreign(content, "model.skops"), table.schema, {}, "model.skops", table.people)
+    loaded = lower_model(read_foreign(content, "model.skops"), table.schema, {}, "model.skops", table.total_weight)
     own = loaded.provenance.learner
     assert own is not None
     scores = train(own, table, others, 0)
@@ -294,7 +294,7 @@ def test_lightgbms_file_tells_enough_to_train_the_same_model(name: str) -> None:
     model = BOOSTED[name]().fit(features.iloc[rows], (target.iloc[rows] == "yes").astype(int))
     content = model.booster_.model_to_string().encode()
     said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
-    loaded = lower_model(read_foreign(content, "model.txt"), table.schema, said, "model.txt", table.people)
+    loaded = lower_model(read_foreign(content, "model.txt"), table.schema, said, "model.txt", table.total_weight)
     own = loaded.provenance.learner
     assert own is not None
     assert own.unknown == ()

@@ -104,7 +104,7 @@ def release_with_table(table: Table, k: int, *, prune: bool) -> tuple[Release, R
 def test_in_the_published_table_everyone_is_hidden_among_k(table: Table, k: int, prune: bool) -> None:
     _, records = release_with_table(table, k, prune=prune)
     schema = table.schema
-    assert sum(records.weight) == table.people
+    assert sum(records.weight) == table.total_weight
     found = list(combinations(records, schema).values())
     for person in persons(grant_knowledge(table).records):
         assert sum(could_be(person, records.rows[rows[0]], records, schema) for rows in found) == 1

@@ -86,7 +86,7 @@ def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
         validate_belief(belief, known)
         assert belief.equivalence_class is not None
         sizes = group_sizes(belief.equivalence_class.tolist(), known.weight)
-        assert sum(sizes.values()) == table.people
+        assert sum(sizes.values()) == table.total_weight
         assert ScoringContext(table, None, release, known, belief).sizes.min() == min(sizes.values())
 
 

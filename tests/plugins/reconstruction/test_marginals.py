@@ -108,7 +108,7 @@ def test_every_column_of_the_records_has_its_distribution(attack: Any, data: st.
         (belief,) = attack.infer(release, known)
     except InconclusiveError:  # no tree counts everybody
         reject()
-    if not known.distribution or len(belief.records) < table.people or belief.unfinished:
+    if not known.distribution or len(belief.records) < table.total_weight or belief.unfinished:
         return
     true = written_out(table).frame
     for name in set(belief.records.columns) - {table.schema.target.name}:

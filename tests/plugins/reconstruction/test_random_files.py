@@ -53,7 +53,7 @@ def test_what_is_proved_is_so(name: str) -> None:
         for tree, sums, output, on_leaves in zip(
             loaded.release.trees, rows.sums, rows.outputs, rows.on_leaves, strict=True
         ):
-            if sums is None or rows.drawn or on_leaves is None or on_leaves.sum() < people.table.people:
+            if sums is None or rows.drawn or on_leaves is None or on_leaves.sum() < people.table.total_weight:
                 continue
             is_of = people.table.numbers("y") if output is None else people.table.frame["y"].astype(str) == output
             amount = np.asarray(is_of, dtype=float) * people.table.weight
@@ -71,7 +71,7 @@ def test_what_is_proved_is_so(name: str) -> None:
         for column, limits in zip(found.columns, found.limits, strict=True):
             true_people = people_of(column, people.table)
             assert (limits.low[:, 0] <= true_people).all()
-            if forest.people.sum() == people.table.people:  # XGBoost counts those whom a tree was grown on
+            if forest.people.sum() == people.table.total_weight:  # XGBoost counts those whom a tree was grown on
                 assert (limits.high[:, 0] >= true_people).all()
         tried += 1
     assert tried > CASES / 3

@@ -48,7 +48,7 @@ PAY = Column("pay", frozenset({"class"}), values=bin_names(EDGES), bounds=(0.0, 
 def rows_of(trees: tuple[Node, ...], table: Table, **more: Any) -> TrainingRows:
     """The rows of a table on the leaves of trees."""
     counts = [np.bincount(routing.leaf_numbers(tree, table), table.weight).astype(np.float64) for tree in trees]
-    return TrainingRows(people=table.people, on_leaves=tuple(counts), **more)
+    return TrainingRows(people=table.total_weight, on_leaves=tuple(counts), **more)
 
 
 def rebuilt(release: Release, known: AdversaryKnowledge, **options: Any) -> TableBelief:

@@ -106,7 +106,7 @@ def test_a_leaf_for_each_person_gives_the_table_back() -> None:
     records = reconstructed(PEOPLE, counted(towns(ages(by=4.0)), PEOPLE))
     score = scored(PEOPLE, records)
     names = ["age", "risk", "town"]
-    without = baseline(true_cells(PEOPLE, names), PEOPLE.people, 0)
+    without = baseline(true_cells(PEOPLE, names), PEOPLE.total_weight, 0)
     assert without.value < 0.9
     assert score.value == pytest.approx(1 - without.value)
     assert score.largest == pytest.approx(1 - without.value)
@@ -117,7 +117,7 @@ def test_a_leaf_for_each_person_gives_the_table_back() -> None:
 def test_the_table_itself_scores_one_less_the_baseline(table: Table) -> None:
     names = [column.name for column in table.schema.columns]
     score = scored(table, written_out(table).frame[names])
-    assert score.value == pytest.approx(1 - baseline(true_cells(table, sorted(names)), table.people, 0).value)
+    assert score.value == pytest.approx(1 - baseline(true_cells(table, sorted(names)), table.total_weight, 0).value)
 
 
 def test_a_tree_of_one_leaf_gives_no_more_than_the_distribution_of_the_class() -> None:

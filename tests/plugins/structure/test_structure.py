@@ -118,7 +118,7 @@ def test_class_disclosure_counts_the_people_whose_leaf_gives_their_class_away(
             "few": {key for key, c in counts.items() if min(c.values()) < 4},
         }[form]
         marked = [before or key in result for before, key in zip(marked, keys, strict=True)]
-    share = sum(n for flag, n in zip(marked, table.weight.tolist(), strict=True) if flag) / table.people
+    share = sum(n for flag, n in zip(marked, table.weight.tolist(), strict=True) if flag) / table.total_weight
     options = {"k": 4} if form == "few" else {}
     by = "quasi_identifiers" if public else "features"
     assert disclosed(case_of(table, *trees), groups=groups, by=by, form=form, **options) == pytest.approx(share)

@@ -98,7 +98,7 @@ def flags_by_limits(case: ScoringContext, *, single: bool) -> Flags:
     flags = {name: not kept(metric, case) for name, metric in limits.items()}
     distance = score_of_release(GeneralisationGap(form="losses", at_most=0), case)
     assert case.test is not None
-    return flags | {"losses": by_chance(distance, case.table.people, case.test.people) < 0.05}
+    return flags | {"losses": by_chance(distance, case.table.total_weight, case.test.total_weight) < 0.05}
 
 
 TREES = [

@@ -404,7 +404,7 @@ def test_everyone_matches_one_kind_of_record_which_tells_the_truth_of_them(
     table: Table, options: Tds | Mondrian
 ) -> None:
     records, schema = records_in(options, table), table.schema
-    assert sum(records.weight) == table.people
+    assert sum(records.weight) == table.total_weight
     unknown = [name for name in records.columns if not schema[name].public or "class" in schema[name].roles]
     true: dict[tuple[int, ...], dict[Hashable, int]] = {}
     for person, n in people_of(table):
@@ -496,7 +496,7 @@ def test_with_the_test_table_the_generalisation_is_that_of_the_union(
         key = (published_cells(person, parts, whole.schema)[0], unknown)
         path = path_of(release.trees[0], person)
         assert path == asked.setdefault(key, path)
-    assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(release.trees[0])) == train.people
+    assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(release.trees[0])) == train.total_weight
 
 
 AGES = [numeric("age", "quasi_identifier"), categorical("y", "class", "sensitive", values=("good", "bad"))]

@@ -199,8 +199,8 @@ class ByTheTest(ReleaseAtLeast):
         if people is None:
             raise InconclusiveError("there is no test table")
         column = people.schema.having("class")[0].name
-        share = float(np.bincount(people.codes(column), weights=people.weight).max() / people.people)
-        return Score(share, sensitivity=self.moved(people.people))
+        share = float(np.bincount(people.codes(column), weights=people.weight).max() / people.total_weight)
+        return Score(share, sensitivity=self.moved(people.total_weight))
 
     def people(self, case: ScoringContext) -> Table | None:
         """Whose share it is."""

@@ -78,7 +78,11 @@ class Outcome:
     def scores(self, name: str) -> NDArray[np.float64] | None:
         """Each row's score by a finding; None where there is none, or it could not be told."""
         finding = self.findings.get(name)
-        return None if finding is None or finding.passed is None or finding.scored is None else finding.scored.scores
+        return (
+            None
+            if finding is None or finding.passed is None or finding.scored_people is None
+            else finding.scored_people.scores
+        )
 
     def exposed(self, secret: str, metric: str = "exposure", attack: str = "linking") -> NDArray[np.bool_] | None:
         """Who is certain by the finding, a flag for each row of the table; None where it is no evidence of safety."""

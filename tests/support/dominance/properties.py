@@ -131,7 +131,9 @@ def builder_case(rng: Rng) -> Iterator[Problem]:
     """A builder of ours at two levels; its release beside another table."""
     people = draw_people(rng)
     build = _draw_build(rng, people)
-    attacks = MAXENT if build["use"] in {"id3", "c45"} and people.table.people < 100 and rng.random() < 0.3 else LINKING
+    attacks = (
+        MAXENT if build["use"] in {"id3", "c45"} and people.table.total_weight < 100 and rng.random() < 0.3 else LINKING
+    )
     names = [str(attack["use"]) for attack in attacks]
     metrics, level = strict_metrics(rng), str(rng.choice(LEVELS[:3]))
     kind, granted = f"{build['use']} {build.get('release', '')}".strip(), bool(rng.random() < 0.2)
@@ -183,7 +185,7 @@ def _beside_another_table(rng: Rng, people: People, document: Mapping[str, Any],
 
 def _contradicts(document: Mapping[str, Any], people: People) -> bool:
     """Do the table's people, sent down the trees, give other numbers than the leaves tell, by more than a rounding?"""
-    if document["records"] is not None and sum(document["records"]["weight"]) != people.table.people:
+    if document["records"] is not None and sum(document["records"]["weight"]) != people.table.total_weight:
         return True
     for tree in document["trees"]:
         for leaf, counts in zip(leaves_of(tree), leaf_counts(document, tree, people.table), strict=True):
@@ -303,7 +305,7 @@ def _with_a_number_changed(rng: Rng, made: HandMade, level: str) -> Iterator[Pro
 def records_case(rng: Rng) -> Iterator[Problem]:
     """Records beside trees: none, all withheld, some cells, all cells; each discloses more than the one before."""
     people = draw_people(rng)
-    while people.table.people > 200:
+    while people.table.total_weight > 200:
         people = draw_people(rng)
     made = draw_hand_made(rng, people)
     if made.counted != "exact":

@@ -141,7 +141,7 @@ def _drawn(rng: Rng, table: Table, counted: str) -> Table:
     if counted == "sampled":
         weight = rng.binomial(table.weight, 0.7)
     else:
-        weight = rng.multinomial(table.people, table.weight / table.people)
+        weight = rng.multinomial(table.total_weight, table.weight / table.total_weight)
     return Table(table.schema, table.frame, weight.astype(np.int64))
 
 

@@ -165,7 +165,7 @@ def encode(table: Table, *, hierarchies: bool = True) -> EncodedTable:
         codes.append(code)
     matrix = np.stack(codes, axis=1) if codes else np.zeros((len(table), 0), dtype=np.int64)
     classes, weight = table.codes(table.schema.target.name), table.weight
-    if table.people < EXPAND * len(table):
+    if table.total_weight < EXPAND * len(table):
         matrix, classes = np.repeat(matrix, weight, axis=0), np.repeat(classes, weight)
         weight = np.ones(len(classes), dtype=np.int64)
     return EncodedTable(tuple(features), matrix, classes, weight.astype(np.float64), len(table.schema.classes))

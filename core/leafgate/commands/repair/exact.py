@@ -54,7 +54,9 @@ def person_limits(metrics: Sequence[PersonMetric], audited: Sequence[Finding], l
     leaf. What is judged there by the worse of two distributions is asked of the composition of each leaf, and what is
     judged by what is derived alone is not asked: so less is limited, and the audit of the result judges all of it.
     """
-    judged = [one for one in audited if one.scored is not None and one.scored.everyone and not one.average]
+    judged = [
+        one for one in audited if one.scored_people is not None and one.scored_people.everyone and not one.average
+    ]
     chosen = []
     for metric in metrics:
         own = [one for one in judged if one.metric == metric.called]
@@ -180,11 +182,11 @@ class NodeLimits:
         at = np.where(prunable.at < 0, prunable.at, prunable.leaf_below(cut)[prunable.at])
         weight, columns = np.maximum(table.persons, table.weight), []
         for name in self.limits.ids:
-            scored = findings[name].scored if name in findings else None
-            if scored is None or len(scored.past) != len(table):
+            scored = findings[name].scored_people if name in findings else None
+            if scored is None or len(scored.violates) != len(table):
                 return False
-            past = scored.past & (at >= 0)
-            people = np.bincount(at[past], weights=weight[past], minlength=prunable.tree.nodes)
+            violating = scored.violates & (at >= 0)
+            people = np.bincount(at[violating], weights=weight[violating], minlength=prunable.tree.nodes)
             columns.append(people.astype(np.int64))
         violations, leaves = np.column_stack(columns), prunable.leaves(cut)
         known = leaves[programme.measured[leaves]]

@@ -391,7 +391,7 @@ class Ladder:
         bench, table = self.bench, self.bench.session.table
         prunes = bench.goal in {"accuracy", "balanced_accuracy"}
         teacher = Teacher(bench, self.release)
-        kinds = list(growers(bench.session.plugins, self._metrics, table.people, prune=prunes))
+        kinds = list(growers(bench.session.plugins, self._metrics, table.total_weight, prune=prunes))
         has_plain = bench.goal == "auc" and bench.best is not None
         for learns in ([teacher] if has_plain else [None, teacher]) if self.whole.classes else ():
             for grower in kinds:
@@ -479,7 +479,7 @@ class Ladder:
         sizes = [
             getattr(grower.builder, name)
             for grower in growers(
-                self.bench.session.plugins, self._metrics, self.bench.session.table.people, prune=False
+                self.bench.session.plugins, self._metrics, self.bench.session.table.total_weight, prune=False
             )
             for name in grower.builder.options_ruled(MORE)
         ]

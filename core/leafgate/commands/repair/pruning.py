@@ -133,7 +133,7 @@ def prunable(
     numbered = tuple(
         replace(tree, numbers=(NodeNumbers("node", "rows", np.zeros(tree.nodes)),)) for tree in plain.trees
     )
-    lowered = lower_model(replace(plain, trees=numbered), table.schema, encoding, place, table.people)
+    lowered = lower_model(replace(plain, trees=numbered), table.schema, encoding, place, table.total_weight)
     if lowered.provenance.node_numbers is None:
         raise AssertionError("a lowered model has numbers of nodes")
     truth = _truth(model, lowered.provenance.node_numbers.classes, table)

@@ -25,7 +25,12 @@ Cuts = Sequence[Mask]
 def is_of_use(finding: Finding) -> bool:
     """Is it a limit on what the model is good for? It is broken by pruning too much, others by pruning too little."""
     at_least = finding.limit is not None and finding.limit.direction == "at_least"
-    return at_least and finding.scored is None and finding.attack is None and finding.audience != VisibleTo.EVERYBODY
+    return (
+        at_least
+        and finding.scored_people is None
+        and finding.attack is None
+        and finding.audience != VisibleTo.EVERYBODY
+    )
 
 
 def protects(report: Report) -> bool:
@@ -110,11 +115,11 @@ class Search:
         top = tree.leaf_below(cut)[tree.at]
         nodes: set[int] = set()
         for finding in report.findings:
-            scored = finding.scored
-            if finding.passed or scored is None or not scored.everyone or len(scored.past) != len(top):
+            scored = finding.scored_people
+            if finding.passed or scored is None or not scored.everyone or len(scored.violates) != len(top):
                 continue
-            past = scored.past & (tree.at >= 0)
-            people = np.bincount(top[past], weights=scored.weight[past], minlength=tree.tree.nodes)
+            violating = scored.violates & (tree.at >= 0)
+            people = np.bincount(top[violating], weights=scored.weight[violating], minlength=tree.tree.nodes)
             allowed = (0 if finding.limit is None else finding.limit.allow) * scored.weight.sum()
             crowded = np.argsort(-people, kind="stable")
             rest = people.sum() - np.cumsum(people[crowded])

@@ -58,10 +58,10 @@ def use_words(use: Usefulness | None, people: Table, goal: Goal, smallest: int) 
     if use is None:
         return "unknown"
     counts = np.bincount(people.codes(people.schema.target.name), weights=people.weight)
-    rarest = int(counts[counts > 0].min(initial=people.people))
+    rarest = int(counts[counts > 0].min(initial=people.total_weight))
     if goal == "auc" and smallest > 1:
         return f"about {number_words(float(round_coarsely(use.value, FINEST)))}" if rarest >= smallest else TOO_FEW
-    return number_of_people_words(use.value, rarest if goal == "balanced_accuracy" else people.people, smallest)
+    return number_of_people_words(use.value, rarest if goal == "balanced_accuracy" else people.total_weight, smallest)
 
 
 TOO_FEW = "not told of so few people"
@@ -218,7 +218,7 @@ def _headroom(report: Report) -> float | None:
     """By what factor the tightest limit on people holds, below 1 where it is broken; None where there is none."""
     found = []
     for one in report.findings:
-        if one.limit is None or one.value is None or (one.secret is None and one.scored is None):
+        if one.limit is None or one.value is None or (one.secret is None and one.scored_people is None):
             continue
         if one.limit.direction == "at_least" and one.bound > 0:
             found.append(one.value / one.bound)
@@ -268,7 +268,7 @@ def _proof(outcome: Outcome, best: Trial, bench: Workbench) -> str:
         return "searched, and a better one may exist; there is no bound on how much better"
     if bench.goal != "accuracy" or best.step in FITTED_ANEW:
         return "the best pruning of the given tree by the limits on people was among the candidates"
-    people, smallest = bench.session.table.people, bench.session.policy.report.smallest_cell
+    people, smallest = bench.session.table.total_weight, bench.session.policy.report.smallest_cell
     most = number_of_people_words(1 - outcome.at_least / people, people, smallest)
     return (
         "searched, and a better one may exist: by the limits on people alone no pruning predicts more than "

@@ -59,8 +59,8 @@ def _disclosures(
     for location, columns in by_table.items():
         people = _people(columns, table)
         if people:
-            shown = _rounded(people, table.people)
-            says = WHOLE_TABLE.format(people=shown, all=table.people, columns=len({name for _, name in columns}))
+            shown = _rounded(people, table.total_weight)
+            says = WHOLE_TABLE.format(people=shown, all=table.total_weight, columns=len({name for _, name in columns}))
             yield FileDisclosure("training_table", "high", f"{says} ({names.printed(location)})")
     equal = [
         f"{names.printed(vector.location)} is {column!r} in {_rounded(equal_cells, len(vector.cells))} of "

@@ -167,7 +167,7 @@ def plan_runs(options: Distinguish, release: Release, known: AdversaryKnowledge,
         runs = min(wanted, int(options.seconds / each))
         return Plan(runs, wanted, each, _best_possible_epsilon(options, runs, claim))
     tables = [world.with_person for world in _tables_for(release, known, claim)]
-    costs = [seconds_of_a_run(release, table.people, len(table)) for table in tables]
+    costs = [seconds_of_a_run(release, table.total_weight, len(table)) for table in tables]
     each = sum(costs) + max(costs)  # with the person and without; one half in every world, one in the chosen one
     runs = min(wanted, int(options.seconds / each))
     return Plan(runs, wanted, each, _best_possible_epsilon(options, runs, claim))

@@ -112,7 +112,7 @@ def _belief_of_all_rows(release: Release, schema: Schema, targets: Targets, prio
         "contradicted": AuditorOnly([contradictions for _, _, contradictions in by_group]),
     }
     if targets.set_apart is not None:
-        number = targets.set_apart.people
+        number = targets.set_apart.total_weight
         evidence["not_judged"] = AuditorOnly(f"{number} people with missing cells that hardly anybody has")
     name = targets.secret.name
     return AttributeBelief(name, restricted(prior, by_counts), certain=only, evidence=evidence)
@@ -443,7 +443,7 @@ def possible_values(release: Release, schema: Schema, targets: Targets) -> tuple
         _counts_of(each, tree, release.classes, targets, schema)
         for each, tree in zip(reached, release.fitted_trees, strict=True)
     ]
-    apart = 0 if targets.set_apart is None else targets.set_apart.people
+    apart = 0 if targets.set_apart is None else targets.set_apart.total_weight
     totals = [_totals(tree, release.classes) - apart for tree in release.fitted_trees]
     by_counts = by_leaves.copy()
     for group in np.split(np.arange(len(targets)), [_first(targets)]):

@@ -53,7 +53,7 @@ def whole(found: Table | LargeTable) -> Table:
     """The records of all blocks as one table."""
     assert isinstance(found, LargeTable)
     blocks = [*found.tables()]
-    assert found.people == sum(block.people for block in blocks)
+    assert found.total_weight == sum(block.total_weight for block in blocks)
     assert all(0 < len(block) <= 3 for block in blocks if len(block))
     table = make_table(
         found.schema,

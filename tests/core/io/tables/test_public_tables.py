@@ -30,7 +30,7 @@ def test_a_public_table_is_read_as_it_is(name: str) -> None:
     for label, weight in zip(table.frame[file.target], table.weight.tolist(), strict=True):
         classes[label] += weight
     assert classes == file.classes
-    assert (table.people, len(table), table.dropped) == (sum(file.classes.values()), file.distinct, file.dropped)
+    assert (table.total_weight, len(table), table.dropped) == (sum(file.classes.values()), file.distinct, file.dropped)
 
 
 def test_the_numeric_columns_of_german_credit_are_those_its_description_names() -> None:
