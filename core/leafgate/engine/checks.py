@@ -19,7 +19,7 @@ from leafgate.io.json import parse_number
 from leafgate.kernel.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
 from leafgate.kernel.components import AttackModel
 from leafgate.kernel.evidence import OWN_ACCOUNT, AuditorOnly, PeopleCount
-from leafgate.kernel.findings import UNLIMITED, Finding, Remedy
+from leafgate.kernel.findings import UNLIMITED, Finding, Remedy, Unit
 from leafgate.kernel.metrics import Metric, PersonMetric, ValueMetric, can_break_protection
 from leafgate.kernel.paths import DocumentPath
 from leafgate.kernel.policy import Policy
@@ -396,7 +396,9 @@ def _unlimited(policy: Policy, state: AuditState) -> Iterator[SoundnessProblem]:
 
 
 def _judges_nothing(metric: Metric, state: AuditState) -> bool:
-    """Is it a limit on the file of a model where there is none, or on values that nobody has?"""
+    """Does it limit the file of a model that has none, values that nobody has, or a number of people to everybody?"""
+    if metric.unit == Unit.PEOPLE and metric.direction == "at_most" and metric.bound >= state.table.people_among():
+        return True
     if metric.use == "file_disclosure":
         return state.release.file is None
     if not isinstance(metric, ValueMetric) or metric.values is None:

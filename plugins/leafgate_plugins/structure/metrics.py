@@ -207,8 +207,8 @@ class RiskySettings(ReleaseAtMost):
         "measured count as the riskiest"
     )
     plain_failure = "settings of the learner are among the risky ones"
-    scale = "from 0"
-    score_range = (0, math.inf)
+    scale = "0 or 1: one setting is enough for each kind of model"
+    score_range = (0, 1)
     interpretation = "0: no rule places the model among the riskiest fifth, which protects nobody"
     source = f"{SACRO}; arXiv:2502.09396"
 

@@ -1,12 +1,13 @@
 """An audit by limits none of which any release could break is inconclusive."""
 
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from command_line import leafgate
-from leafgate.api import Metric
+from leafgate.api import Metric, ReleaseAtMost, Score, ScoringContext, Unit
 from leafgate.api.registry import use_of
 from leafgate.app import audit_policy, load_plugins
 from leafgate.kernel.tables import Tables
@@ -56,6 +57,7 @@ def test_a_limit_beside_them_that_can_be_broken_decides(tmp_path: Path, at_least
         ({"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 0}, {"at_least": 1}),
         ({"use": "divergence", "at_least": 0}, {"at_least": 0.01}),
         ({"use": "t_closeness", "at_most": 1}, {"at_most": 0.99}),
+        ({"use": "risky_settings", "at_most": 1}, {"at_most": 0}),
         ({"use": "privacy_loss", "at_most": 1}, {"at_most": 0.99}),
         ({"use": "interval_privacy", "at_least": 0}, {"at_least": 0.1}),
         ({"use": "normalised_rmse", "at_least": 0}, {"at_least": 0.1}),
@@ -89,6 +91,19 @@ def test_a_metric_that_states_no_range_of_scores_can_be_broken() -> None:
 @pytest.mark.parametrize(("at_least", "verdict"), [(1, "inconclusive"), (2, "pass")])
 def test_a_limit_of_one_person_is_none_and_one_of_two_is_one(at_least: int, verdict: str) -> None:
     assert audited(metrics=[{"use": "sizes", "at_least": at_least}]).verdict == verdict
+
+
+@pytest.mark.parametrize(("at_most", "verdict"), [(7, "pass"), (8, "inconclusive")])
+def test_a_limit_of_everybody_is_none_on_a_number_of_people(at_most: int, verdict: str) -> None:
+    class Exposed(ReleaseAtMost):
+        use: Literal["exposed"] = "exposed"
+        unit = Unit.PEOPLE
+        score_range = (0, math.inf)
+
+        def score(self, case: ScoringContext) -> Score:
+            return Score(0)
+
+    assert audited(Exposed, metrics=[{"use": "exposed", "at_most": at_most}]).verdict == verdict
 
 
 def test_the_part_of_a_policy_that_has_no_limits_is_not_called_unlimited() -> None:

@@ -315,6 +315,7 @@ def test_no_fewer_changes_would_do(family: str) -> None:
         change = fewest_changes(settings_, rules)
         assert len(change) == min(sum(settings_[name] != way[name] for name in names) for way in safe)
         assert all(settings_[name] not in region for name, region in change.items())
+        assert len(change) <= RiskySettings.score_range[1]
 
 
 def risky(case: ScoringContext) -> tuple[float, dict[str, Any]]:

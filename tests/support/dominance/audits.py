@@ -26,7 +26,7 @@ LINKING = ({"use": "linking"},)
 NOTHING_DISCLOSED: Metrics = ({"use": "file_disclosure", "at_most": 0},)
 LENIENT: Metrics = (
     {"use": "k_anonymity", "at_least": 1},
-    {"use": "risky_settings", "name": "anything", "at_most": 1000},
+    {"use": "residual_degrees_of_freedom", "name": "anything", "at_least": -1e9},
 )
 """Limits that every release here keeps: what blocks an audit with them is a doubt about the release itself."""
 
