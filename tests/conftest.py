@@ -43,6 +43,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and threads of several wait for each other
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile every module anew
 
 _document = leafgate.disclosure.document.document
 _harmless: set[bytes] = set()  # digests of documents that were attacked in vain

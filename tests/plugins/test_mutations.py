@@ -19,7 +19,7 @@ from mutations.outcomes import Original, Outcome, outcomes
 from mutations.people import contradicts
 from producer_archive import case_of
 
-SOME, MANY = 25, 1000
+SOME, MANY = 250, 1000
 SINGLE = 4e-6
 OTHER_LINKS = {"binary-sigmoid", "gradient-exponential"}
 """Cases whose shares of classes follow from their scores in another way than the logistic function."""
@@ -47,17 +47,16 @@ def as_the_producer_says(answers: Answers, labels: list[str], scores: np.ndarray
 
 
 def each_version() -> list[Any]:
-    """Each version of each program; those between the oldest and the newest in the longer part."""
+    """Each version of each program; those between the oldest and the newest run with `slow`."""
     found = []
     for name, each in FORMATS.items():
         versions = each.versions
         for version in versions:
-            marks = () if version in {versions[0], versions[-1]} else pytest.mark.thorough
+            marks = pytest.mark.thorough if version in {versions[0], versions[-1]} else pytest.mark.slow
             found.append(pytest.param(name, version, id=f"{name} {version}", marks=marks))
     return found
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "version"), each_version())
 def test_evaluators_answer_as_the_producers(name: str, version: str) -> None:
     kind, files = FORMATS[name], [file for file in files_of(name) if file.name.startswith(f"{version}/")]
@@ -99,7 +98,7 @@ def test_what_is_read_of_a_changed_file_answers_as_it_does_or_the_file_is_refuse
     check(changed_files(name, SOME))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_read_of_a_thousand_changed_files_answers_as_they_do(name: str) -> None:
     check(changed_files(name, MANY))
