@@ -29,11 +29,7 @@ def files() -> list[Any]:
         pytest.param(
             *(producer, archive, name),
             id=f"{producer.name} {archive.version} {name}",
-            marks=(
-                pytest.mark.thorough
-                if archive.version in {producer.versions[0], producer.versions[-1]}
-                else pytest.mark.slow
-            ),
+            marks=pytest.mark.slow if archive.version in producer.versions[1:-1] else pytest.mark.thorough,
         )
         for producer in PRODUCERS
         for archive in producer.archives

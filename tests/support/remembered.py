@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Collection
-from importlib.metadata import Distribution, EntryPoints
+from importlib.metadata import EntryPoints
 from types import ModuleType
 from typing import Any
 
@@ -26,7 +26,6 @@ from leafgate.kernel.components import Component
 _entry_points = vars(registry)["entry_points"]
 _offered_by = registry.offered_by
 _policy_model = leafgate.policy.load.policy_model
-_source = vars(registry)["_source"]
 HOOKS = (*component_hooks(), "commands", "report_formats", "leafgate_api")
 _models: dict[tuple[tuple[type[Component], ...], ...], type[Policy]] = {}
 
@@ -35,17 +34,6 @@ _models: dict[tuple[tuple[type[Component], ...], ...], type[Policy]] = {}
 def _installed(folders: tuple[str, ...], group: str) -> EntryPoints:
     found: EntryPoints = _entry_points(group=group)
     return found
-
-
-@functools.cache
-def _known_source(distribution: Distribution) -> tuple[str, str]:
-    source: tuple[str, str] = _source(distribution)
-    return source
-
-
-def _source_of(distribution: Any) -> tuple[str, str]:
-    """Of a distribution that a test puts in the place of others it is asked anew."""
-    return (_known_source if isinstance(distribution, Distribution) else _source)(distribution)
 
 
 @functools.cache
@@ -71,6 +59,5 @@ def _model_of(plugins: Plugins, named: Collection[str] | None = None) -> type[Po
 def install() -> None:
     """Put what remembers in the place of what works it out; before any test module imports it."""
     vars(registry)["entry_points"] = lambda group: _installed(tuple(sys.path), group)
-    vars(registry)["_source"] = _source_of
     registry.offered_by = _offered
     leafgate.policy.load.policy_model = _model_of
