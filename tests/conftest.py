@@ -7,7 +7,8 @@ Every public report is attacked with a pencil: no small number may follow from t
 once; in `dev` every tenth only, chosen by its digest.
 
 What is installed is looked at once for all tests of a process (`remembered`). While tests are collected nothing is
-searched for garbage, and what is there then is not searched afterwards: it lasts as long as the process.
+searched for garbage, and what is there then is not searched afterwards: it lasts as long as the process. Afterwards
+it is searched for as seldom as in a process of leafgate.
 
 Side by side, tests stay with their neighbours, with whom they share what was made once. Libraries compute in one
 thread, in the processes that tests start, too; `OMP_NUM_THREADS` in the environment says otherwise.
@@ -29,6 +30,7 @@ from hypothesis import HealthCheck, settings
 
 import leafgate.disclosure.document
 import remembered
+from leafgate.cli import GC_THRESHOLD
 from leafgate.disclosure.masking import Audience
 from leafgate.kernel.findings import Report
 from subtraction import exact_counts, given_away
@@ -43,6 +45,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and threads of several wait for each other
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile every module anew
 
 _document = leafgate.disclosure.document.document
 _harmless: set[bytes] = set()  # digests of documents that were attacked in vain
@@ -79,8 +82,8 @@ def pytest_collection() -> Iterator[None]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
+        gc.set_threshold(GC_THRESHOLD)
         gc.enable()
 
 

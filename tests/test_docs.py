@@ -200,9 +200,10 @@ def unlinked(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize(("page", "link"), [pair for pair in found(LINK) if "://" not in pair[1]])
-def test_a_link_leads_to_a_file(page: str, link: str) -> None:
-    assert (TOP / page).parent.joinpath(link).exists()
+def test_a_link_leads_to_a_file() -> None:
+    links = [pair for pair in found(LINK) if "://" not in pair[1]]
+    assert len(links) > 500
+    assert [(page, link) for page, link in links if not (TOP / page).parent.joinpath(link).exists()] == []
 
 
 @pytest.mark.parametrize(("page", "policy"), found(YAML))

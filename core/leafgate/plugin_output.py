@@ -11,7 +11,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    import ctypes
 
 TRACEBACK = "LEAFGATE_TRACEBACK"
 """The environment variable with which the authors of plugins see tracebacks and what plugins print."""
@@ -97,9 +100,15 @@ def _stdout_descriptor_to(target: int) -> Iterator[None]:
 def _flush_c_library() -> None:
     """Write what the C library of the process holds back: it would come out where stdout then leads."""
     if sys.platform != "win32":
-        import ctypes
+        _c_library().fflush(None)
 
-        ctypes.CDLL(None).fflush(None)
+
+@cache
+def _c_library() -> ctypes.CDLL:
+    """The C library of the process."""
+    import ctypes
+
+    return ctypes.CDLL(None)
 
 
 @cache

@@ -19,7 +19,8 @@ from mutations.outcomes import Original, Outcome, outcomes
 from mutations.people import contradicts
 from producer_archive import case_of
 
-SOME, MANY = 25, 1000
+NUMBERS = [pytest.param(250, marks=pytest.mark.thorough), pytest.param(1000, marks=pytest.mark.slow)]
+"""So many files of each format are changed."""
 SINGLE = 4e-6
 OTHER_LINKS = {"binary-sigmoid", "gradient-exponential"}
 """Cases whose shares of classes follow from their scores in another way than the logistic function."""
@@ -28,11 +29,6 @@ OTHER_LINKS = {"binary-sigmoid", "gradient-exponential"}
 @cache
 def files_of(name: str) -> list[ModelFile]:
     return list(FORMATS[name].files())
-
-
-@cache
-def changed_files(name: str, number: int) -> list[Outcome]:
-    return list(outcomes(FORMATS[name], number, seed=3))
 
 
 def as_the_producer_says(answers: Answers, labels: list[str], scores: np.ndarray) -> bool:
@@ -47,17 +43,16 @@ def as_the_producer_says(answers: Answers, labels: list[str], scores: np.ndarray
 
 
 def each_version() -> list[Any]:
-    """Each version of each program; those between the oldest and the newest in the longer part."""
+    """Each version of each program; those between the oldest and the newest run with `slow`."""
     found = []
     for name, each in FORMATS.items():
         versions = each.versions
         for version in versions:
-            marks = () if version in {versions[0], versions[-1]} else pytest.mark.thorough
+            marks = pytest.mark.thorough if version in {versions[0], versions[-1]} else pytest.mark.slow
             found.append(pytest.param(name, version, id=f"{name} {version}", marks=marks))
     return found
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "version"), each_version())
 def test_evaluators_answer_as_the_producers(name: str, version: str) -> None:
     kind, files = FORMATS[name], [file for file in files_of(name) if file.name.startswith(f"{version}/")]
@@ -93,16 +88,10 @@ def check(found: list[Outcome]) -> None:
     assert sum(each.witnessed for each in found) > len(found) / 20
 
 
-@pytest.mark.thorough
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_read_of_a_changed_file_answers_as_it_does_or_the_file_is_refused(name: str) -> None:
-    check(changed_files(name, SOME))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", FORMATS)
-def test_what_is_read_of_a_thousand_changed_files_answers_as_they_do(name: str) -> None:
-    check(changed_files(name, MANY))
+def test_what_is_read_of_a_changed_file_answers_as_it_does_or_the_file_is_refused(name: str, number: int) -> None:
+    check(list(outcomes(FORMATS[name], number, seed=3)))
 
 
 @pytest.mark.parametrize("name", FORMATS)

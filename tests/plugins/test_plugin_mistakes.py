@@ -68,12 +68,14 @@ def test_a_mistake_of_an_installed_plugin(mistake: Mistake, folder: Path) -> Non
     assert_says_once(listed, f"{MODULE} ({PLUGIN}): ")
     assert (listed.code, f"{MODULE} ({PLUGIN}): BROKEN: " in listed.out) == (0, mistake.broken)
     assert not mistake.broken or mistake.says in listed.out
-    for words in (["--help"], ["schema"]) if mistake.healthy != 2 else (["--help"],):
-        other = leafgate(*words)
-        assert (other.code, "Traceback" in other.err) == (0, False), other
     healthy = leafgate("audit", policy_of(mistake, folder, uses_it=False))
     assert healthy.code == mistake.healthy, healthy
     assert mistake.healthy == 0 or PLUGIN in healthy.out + healthy.err
+    if mistake in IN_RUN:  # what loads and lists plugins meets no mistake
+        return
+    for words in (["--help"], ["schema"]) if mistake.healthy != 2 else (["--help"],):
+        other = leafgate(*words)
+        assert (other.code, "Traceback" in other.err) == (0, False), other
     trusted = leafgate("audit", survey(folder, {"plugins": ["leafgate"]}))
     assert (trusted.code, PLUGIN in trusted.out + trusted.err) == (0, False)
 

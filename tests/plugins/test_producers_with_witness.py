@@ -24,12 +24,12 @@ OTHER_SCALE = frozenset({"LightGBM"})
 
 
 def files() -> list[Any]:
-    """Each file with answers; of the versions between the oldest and the newest in the longer part."""
+    """Each file with answers; those of the versions between the oldest and the newest run with `slow`."""
     return [
         pytest.param(
             *(producer, archive, name),
             id=f"{producer.name} {archive.version} {name}",
-            marks=() if archive.version in {producer.versions[0], producer.versions[-1]} else pytest.mark.thorough,
+            marks=pytest.mark.slow if archive.version in producer.versions[1:-1] else pytest.mark.thorough,
         )
         for producer in PRODUCERS
         for archive in producer.archives
@@ -63,7 +63,6 @@ def text(cell: Any) -> str:
     return "" if cell is None or np.isnan(cell) else repr(float(cell))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("producer", "archive", "name"), files())
 def test_what_is_written_answers_as_the_producer(
     producer: Producer, archive: Archive, name: str, tmp_path: Path

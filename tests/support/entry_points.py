@@ -33,7 +33,7 @@ class Point:
 
     @property
     def dist(self) -> SimpleNamespace:
-        return SimpleNamespace(name=self.distribution, version=self.version)
+        return SimpleNamespace(metadata={"Name": self.distribution, "Version": self.version})
 
 
 def module(**hooks: Callable[[], Any]) -> ModuleType:

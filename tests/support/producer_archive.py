@@ -190,8 +190,12 @@ class Archive:
         return {case: int(equal) for case, (equal,) in self._table("originals").items()}
 
     @cached_property
-    def _margins(self) -> dict[str, Any]:
-        return {name: _cells(column) for name, column in self._table("margins").items()}
+    def _margins(self) -> dict[str, list[Any]]:
+        """The columns of scores by case."""
+        found: dict[str, list[Any]] = {}
+        for name, column in self._table("margins").items():
+            found.setdefault(case_of(name), []).append(_cells(column))
+        return found
 
     @cached_property
     def _labels(self) -> dict[str, list[str]]:
@@ -204,14 +208,14 @@ class Archive:
     def margins(self, case: str) -> Any:
         """Each row's scores: shape (n_rows, n_scores); no row where the case has no answers."""
         own = [_cells(column) for key, column in self.own_rows(case).items() if key.startswith("raw.")]
-        columns = own or [column for key, column in self._margins.items() if case_of(key) == case]
+        columns = own or self._margins.get(case, [])
         return np.column_stack(columns) if columns else np.empty((0, 0))
 
     def labels(self, case: str) -> list[str]:
         """The name of the class that each row is predicted, "" where it has no answer; empty for numbers."""
         return self.own_rows(case).get("label") or self._labels.get(case, [])
 
-    @property
+    @cached_property
     def answered(self) -> list[str]:
         """The names of the files with answers."""
         return [name for name in self.models if len(self.margins(case_of(name)))]

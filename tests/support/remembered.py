@@ -26,6 +26,7 @@ from leafgate.kernel.components import Component
 _entry_points = vars(registry)["entry_points"]
 _offered_by = registry.offered_by
 _policy_model = leafgate.policy.load.policy_model
+HOOKS = (*component_hooks(), "commands", "report_formats", "leafgate_api")
 _models: dict[tuple[tuple[type[Component], ...], ...], type[Policy]] = {}
 
 
@@ -45,8 +46,7 @@ def _offered(
 ) -> Any:
     if not module.__name__.startswith("leafgate_"):
         return _offered_by(module, manager, name, everything=everything)
-    hooks = (*component_hooks(), "commands", "report_formats", "leafgate_api")
-    return _offers(module, tuple(getattr(module, name, None) for name in hooks))  # all of it, whatever is needed
+    return _offers(module, tuple(map(vars(module).get, HOOKS)))  # all of it, whatever is needed
 
 
 def _model_of(plugins: Plugins, named: Collection[str] | None = None) -> type[Policy]:

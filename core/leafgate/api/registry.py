@@ -95,6 +95,8 @@ class Offer:
 
     def if_usable(self) -> type[Component] | None:
         """Import it; None where it cannot be imported: `leafgate plugins` says why."""
+        if "component" in vars(self):  # it is imported
+            return self.component
         try:
             with plugin_output_dropped():
                 return self.component
@@ -228,9 +230,12 @@ class Plugins:
         """The distribution and version a component came from."""
         wanted = component if isinstance(component, type) else type(component)
         found = self.offers.get(use_of(wanted))
-        if found is None or found.if_usable() is not wanted:
-            return "unknown"
-        return next(plugin.origin for plugin in self.entries if found in plugin.offers)
+        return "unknown" if found is None or found.if_usable() is not wanted else self._origins[found.use]
+
+    @cached_property
+    def _origins(self) -> dict[str, str]:
+        """The distribution and version of what a policy can pick, by its `use`."""
+        return {offer.use: plugin.origin for plugin in self.entries for offer in plugin.offers}
 
 
 def _clashes(offered: Iterable[tuple[str, str, Plugin]]) -> dict[str, Problem]:
@@ -313,8 +318,9 @@ def load_plugins(pins: Sequence[str] | None = None, *, everything: bool = False)
     if beside and pins is not None:
         message = f"trusts distributions, and {beside[0].name} is of none"
         raise PolicyError(message, place="plugins", remedy="leave `plugins` out of the policy while you try it")
-    manager = _new_manager()
-    return Plugins((*(_load(manager, *entry, everything=everything) for entry in _installed(pins)), *beside))
+    manager, installed = _new_manager(), _installed(pins)
+    with plugin_output_dropped():  # once for all of them
+        return Plugins((*(_load(manager, *entry, everything=everything) for entry in installed), *beside))
 
 
 def load_trusted(document: Mapping[str, Any], *, everything: bool = False) -> Plugins:
@@ -435,7 +441,10 @@ def _installed(pins: Sequence[str] | None) -> list[Entry]:
 
 def _source(distribution: Distribution | None) -> tuple[str, str]:
     """The canonical name and the version of a distribution."""
-    return (_canonical(distribution.name), distribution.version) if distribution else ("unknown", "0")
+    if distribution is None:
+        return "unknown", "0"
+    metadata = distribution.metadata
+    return _canonical(metadata["Name"]), metadata["Version"]
 
 
 def _canonical(name: str) -> str:

@@ -7,6 +7,7 @@ import hmac
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -358,7 +359,13 @@ def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:
     versions = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in names:
         try:
-            versions[name] = version(name)
+            versions[name] = _installed_version(name)
         except PackageNotFoundError:
             continue
     return versions
+
+
+@cache
+def _installed_version(distribution: str) -> str:
+    """The version of a distribution; its metadata is parsed once for all reports of the process."""
+    return version(distribution)

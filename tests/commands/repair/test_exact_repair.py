@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from cases import more
 from leafgate.algorithms.prediction import predict
 from leafgate.app import open_session
 from leafgate.commands.convert.scrub import LeafContent
@@ -71,7 +70,7 @@ POLICIES: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, *more(1, 2)])
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.thorough
 def test_a_repaired_tree_has_as_few_errors_as_the_best_of_all_prunings(name: str, seed: int, tmp_path: Path) -> None:

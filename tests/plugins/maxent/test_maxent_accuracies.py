@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -124,7 +125,10 @@ def solve_leaves(problem: Problem) -> Floats:
     return solve(problem, SolveSettings("structured", 1, 60.0)).people
 
 
-NEWTON_PARTS = [*newton_parts(), *parts(0, gini=False), *parts(1, gini=True)]
+@functools.cache
+def all_parts() -> list[Subproblem]:
+    """Reduced problems of all kinds."""
+    return [*newton_parts(), *parts(0, gini=False), *parts(1, gini=True)]
 
 
 @examples(1 / 4)
@@ -133,7 +137,7 @@ def test_the_newton_system_is_solved_as_the_whole_matrix_is(seed: int) -> None:
     """Whether the equations of public rows are eliminated first or not."""
     rng = np.random.default_rng(seed)
     eliminated = set()
-    for part in NEWTON_PARTS:
+    for part in all_parts():
         eliminated.add(part.n_disjoint > 0)
         x = np.maximum(part.start, 0.01) * rng.uniform(0.5, 2, len(part))
         diagonal, curved = 1 / x, part.curved.jacobian(x)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -127,6 +128,15 @@ def test_no_more_draws_are_in_a_wrong_leaf_than_of_the_likeliest_table(seed: int
     choice, wrong = search.anneal(np.random.default_rng(seed), deadline)
     found = search.beyond(choice)
     assert wrong == np.maximum(found, 0).sum() <= np.maximum(start, 0).sum()
+
+
+def test_time_that_is_over_between_two_rounds_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 1.1, 5.0, 5.1])  # a round of one sweep, and one that begins too late
+    monkeypatch.setattr(bags_module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(bags_module, "SWEEPS", (1, 1))
+    search = random_search(1)
+    choice, wrong = search.anneal(np.random.default_rng(0), 1.5)
+    assert wrong == np.maximum(search.beyond(choice), 0).sum() > 0
 
 
 def test_rows_that_a_file_counts_once_leave_limits_open_where_they_place_nobody() -> None:

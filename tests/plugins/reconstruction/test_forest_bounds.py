@@ -20,7 +20,7 @@ from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, c
 from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest
 from rebuilt_tables import CLASSES, Case, random_case
 
-CASES = 210
+CASES = 90
 
 
 def single(forest: Forest) -> tuple[ColumnBounds, ...]:

@@ -278,10 +278,10 @@ def test_limits_of_draws_hold_in_every_table_of_which_these_may_be_drawn() -> No
 
 
 def written(folder: Path, model: Any, numeric_class: bool) -> Path:
-    """A policy with a table of 120 people, and the file of a model that is fitted on them."""
+    """A policy with a table of 60 people, and the file of a model that is fitted on them."""
     rng = np.random.default_rng(0)
-    x = pd.DataFrame({"age": rng.integers(18, 80, 120), "visits": rng.integers(0, 20, 120)})
-    score = (x["age"] / 10 + x["visits"] + rng.normal(0, 2, 120)).clip(0)
+    x = pd.DataFrame({"age": rng.integers(18, 80, 60), "visits": rng.integers(0, 20, 60)})
+    score = (x["age"] / 10 + x["visits"] + rng.normal(0, 2, 60)).clip(0)
     label = score.round(1) if numeric_class else np.where(score > score.median(), "yes", "no")
     x.assign(y=label).to_csv(folder / "people.csv", index=False)
     (folder / "model.skops").write_bytes(skops_bytes(model.fit(x, label)))
@@ -292,7 +292,7 @@ def written(folder: Path, model: Any, numeric_class: bool) -> Path:
         "name": "file",
         "data": {"path": "people.csv", "columns": {**columns, "y": {"role": "class", **target}}},
         "build": {"use": "published", "path": "model.skops"},
-        "attacks": [{"use": "rebuild", "time_limit": 20}],
+        "attacks": [{"use": "rebuild", "time_limit": 4}],
         "metrics": [{"use": "reconstructed_cells", "counted": "proved", "at_most": 0.1}],
     }
     path = folder / "policy.yaml"
@@ -313,7 +313,7 @@ def written(folder: Path, model: Any, numeric_class: bool) -> Path:
 def test_the_file_of_a_model_fails_its_audit(tmp_path: Path, kind: str, numeric_class: bool) -> None:
     modules = [pytest.importorskip(name) for name in ("sklearn.tree", "sklearn.ensemble")]
     make = next(getattr(module, kind) for module in modules if hasattr(module, kind))
-    options = {"n_estimators": 10} if kind.startswith(("Random", "Gradient")) else {}
+    options = {"n_estimators": 5} if kind.startswith(("Random", "Gradient")) else {}
     path = written(tmp_path, make(random_state=0, **options), numeric_class)
     result = leafgate("audit", path, "--audience", "auditor", "--out", tmp_path / "run")
     assert result.code == 1, result.out

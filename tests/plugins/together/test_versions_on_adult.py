@@ -1,7 +1,7 @@
 """Two versions of a C4.5 tree on Adult that differ by one person: what `joint` proves, beside two other computations.
 
 600 complete rows with all columns of `policies/adult-all.yaml`: there the trees with and without somebody have other
-tests for about every second person, and are grown in a tenth of a second. Twelve random people take turns at joining.
+tests for about every second person, and are grown in a tenth of a second. Six random people take turns at joining.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.thorough
 PEOPLE = 600
 """In the larger table."""
 
-JOINERS = 12
+JOINERS = 6
 """Random people, each of whom joins in a pair of versions of her own."""
 
 NOBODY = "people of no leaf"

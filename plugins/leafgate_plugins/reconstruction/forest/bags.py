@@ -202,7 +202,7 @@ class RowSearch:
         seconds = 0.0
         for planned in SWEEPS:
             begin = time.monotonic()
-            affordable = int(min((deadline - begin) / seconds, 1e9)) if seconds else planned
+            affordable = int(min(max(deadline - begin, 0) / seconds, 1e9)) if seconds else planned
             sweeps = affordable if affordable < 5 * planned else planned  # the last round takes all the time
             for temperature in np.geomspace(HOT, COLD, sweeps).tolist():
                 if not wrong or time.monotonic() > deadline:
