@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from adult import MEASURES, adult, value
+from components import new_builder
 from leafgate import NoReleaseError
 from leafgate.api import Column, Leaf, Node, Schema
+from leafgate.app import Session, Tables
 from leafgate.engine.report import Audit
-from leafgate.kernel.tables import Tables
-from leafgate.session.run import Session
-from leafgate_plugins.kadet.builder import Kadet
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +87,7 @@ def test_beyond_the_root_there_is_no_release(setting: str, required: Options) ->
     assert audit.artifact is None
     assert [(finding.id, finding.passed) for finding in audit.report.findings] == [("build", False)]
     assert (audit.report.verdict, audit.report.exit_code) == ("fail", 1)
-    builder = Kadet.model_validate({"k": 1, "require": (required,)})
+    builder = new_builder("kadet", k=1, require=(required,))
     with pytest.raises(NoReleaseError, match="not even a single leaf"):
         builder.build(adult(setting).table, np.random.default_rng(0))
 

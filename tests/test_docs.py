@@ -16,16 +16,13 @@ from packaging.version import Version
 
 from cases import more
 from leafgate import algorithms
-from leafgate.api import AttackModel, DataSource, Metric, PersonMetric, TreeBuilder
-from leafgate.api.registry import Plugin, Plugins, use_of
-from leafgate.app import load_plugins
+from leafgate.api import AttackModel, Component, DataSource, Metric, PersonMetric, TreeBuilder
+from leafgate.api.registry import Plugin, use_of
+from leafgate.app import Plugins, load_plugins, parse_yaml, policy_of
 from leafgate.cli.app import COMMANDS, GROUPS
 from leafgate.commands.convert import neutral
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example, summary_of
 from leafgate.io import release_codec, tree_reader
-from leafgate.io.yaml import parse_yaml
-from leafgate.kernel.components import Component
-from leafgate.policy.load import policy_of
 from replay import replayed, without_skops_digests
 
 TOP = Path(__file__).resolve().parents[1]

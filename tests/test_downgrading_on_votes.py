@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from data_files import DATA
-from leafgate.app import open_session
+from leafgate.app import Session, Tables, open_session
 from leafgate.engine.report import Audit
-from leafgate.kernel.tables import Tables
-from leafgate.session.run import Session
 from leafgate_plugins.downgrading.components import Downgrading
 from leafgate_plugins.downgrading.grid import encode_cells, table_cells
 from leafgate_plugins.downgrading.naive_bayes import columns_by_information, pair_counts

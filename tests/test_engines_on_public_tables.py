@@ -20,10 +20,9 @@ import pytest
 from command_line import leafgate
 from data_files import DATA
 from engine_files import NEEDS_SPARK
-from leafgate.io.tables.csv import read_csv
-from leafgate.io.yaml import parse_yaml
-from leafgate.kernel.policy import CsvOptions
+from leafgate.app import parse_yaml
 from public_tables import FILES
+from table_files import csv_cells
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("polars", reason="Polars is not installed")
@@ -68,7 +67,7 @@ def cells_of(name: str) -> pd.DataFrame:
     file = FILES[name]
     if not (DATA / file.path).is_file():
         pytest.skip(f"set LEAFGATE_DATA to the folder that holds `{file.path}`")
-    return read_csv((DATA / file.path).read_bytes(), CsvOptions(**file.csv), file.names, file.path).astype(str)
+    return csv_cells((DATA / file.path).read_bytes(), file.names, file.path, **file.csv).astype(str)
 
 
 def write(cells: pd.DataFrame, path: Path) -> None:
@@ -120,9 +119,9 @@ def example(path: Path, form: str, root: Path) -> dict[str, Any]:
         pytest.importorskip("skops", reason="skops is not installed")
         script, model = POLICIES / "adult_model.py", root / document["build"]["path"]
         subprocess.run([sys.executable, script, place / data["path"], model], check=True, cwd=POLICIES.parent)
-    options = CsvOptions(**data.pop("csv", {}))
+    options = data.pop("csv", {})
     for key in {"path", "test"} & data.keys():
-        cells = read_csv((place / data[key]).read_bytes(), options, [*data["columns"]], key)
+        cells = csv_cells((place / data[key]).read_bytes(), [*data["columns"]], key, **options)
         data[key] = f"{key}.{form}"
         write(cells.astype(str), root / data[key])
     for column in data["columns"].values():

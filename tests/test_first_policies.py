@@ -19,8 +19,7 @@ from first_policy_cases.cases import Outcome, run_case
 from first_policy_cases.models import RECIPES, fit, published_file
 from first_policy_cases.people import TARGET, draw_people
 from first_policy_cases.published import Published
-from installed_readers import read_foreign
-from leafgate.commands.convert.neutral import written
+from installed_readers import neutral_file, read_foreign
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CASES = 50
@@ -112,7 +111,7 @@ def test_files_of_leafgate_are_walked_as_the_library_walks_its_model(kind: str) 
         rng = np.random.default_rng(seed)
         people = draw_people(rng, numbers=recipe.numbers, gaps=False, owned=False)
         fitted = fit(recipe, rng, people)
-        content = written(read_foreign(fitted.content, fitted.file))
+        content = neutral_file(read_foreign(fitted.content, fitted.file))
         own, other = fitted.published, published_file(content, people, fitted.published)
         pairs = zip(own.leaves(people.frame).T, other.leaves(people.frame).T, strict=True)
         assert all(same_groups(one, another) for one, another in pairs)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from leafgate.algorithms.intervals import advantage, area_under_curve, rate_at
-from leafgate_plugins.inference.attributes.leaks import measured
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MARKERS = "<!-- results -->\n<!-- /results -->\n"
@@ -83,21 +82,6 @@ def test_the_true_rates_of_scores_are_those_of_a_large_sample(monkeypatch: pytes
         assert advantage(members, others) == pytest.approx(law.advantage, abs=0.02)
         for fpr in (0.001, 0.01, 0.1):
             assert rate_at(members, others, fpr) == pytest.approx(law.rate(fpr), abs=0.02)
-
-
-def test_the_true_gains_of_an_attack_are_those_of_a_large_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    attributes, rng = module("interval_coverage_attributes", monkeypatch), np.random.default_rng(0)
-    for law in attributes.LEAKS.values():
-        for group in (law.table, law.control):
-            assert group.probabilities.sum() == pytest.approx(1)
-            drawn = group.draw(40_000, rng)
-            people = group.people(drawn)
-            for measure in attributes.MEASURES:
-                attack, imputation = (
-                    measured(measure, people.truth, posterior, 20_000)
-                    for posterior in (people.attack, people.imputation)
-                )
-                assert attack - imputation == pytest.approx(group.true_gain(measure, drawn, 20_000), abs=0.04)
 
 
 def test_the_epsilon_of_randomised_response_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

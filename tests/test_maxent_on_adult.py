@@ -15,11 +15,9 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from leafgate import Table
-from leafgate.api import Floats
-from leafgate.app import open_session
+from leafgate.api import Floats, Level
+from leafgate.app import Session, build_release, granted_knowledge, open_session
 from leafgate.engine.report import Audit
-from leafgate.kernel.release import Level
-from leafgate.session.run import Session, build_release, granted_knowledge
 from leafgate_plugins.divergence.metrics import divergences
 from leafgate_plugins.maxent.attack import posterior_of
 from leafgate_plugins.maxent.components import MaxEnt

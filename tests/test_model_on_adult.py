@@ -17,7 +17,6 @@ import pytest
 
 from adult import data_root
 from installed_readers import read_foreign
-from leafgate.commands.convert.rounding import rounded
 from replay import replayed
 
 pytestmark = pytest.mark.slow
@@ -63,7 +62,7 @@ def guessed(least: int) -> tuple[int, dict[int | None, int]]:
     counts = counts[counts.min(axis=1) > 0]
     people, shares = counts.sum(axis=1), counts / counts.sum(axis=1, keepdims=True)
     found = {
-        digits: int((fewest(shares if digits is None else rounded(shares, 10**digits), digits) == people).sum())
+        digits: int((fewest(shares if digits is None else shares.round(digits), digits) == people).sum())
         for digits in (None, 2)
     }
     return len(counts), found

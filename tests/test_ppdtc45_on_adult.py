@@ -13,9 +13,8 @@ import pytest
 from adult import POLICIES, data_root, value
 from leafgate import Table
 from leafgate.api import Schema
-from leafgate.app import open_session
+from leafgate.app import Session, open_session
 from leafgate.engine.report import Audit
-from leafgate.session.run import Session
 
 pytestmark = pytest.mark.thorough
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import yaml
 
-from leafgate.session.results import REPORT
 from recipes import (
     ACTION,
     GITLAB,
@@ -70,7 +69,7 @@ def test_reports_are_kept_whatever_happens_by_the_names_they_have() -> None:
     job = read(GITLAB)[".leafgate-audit"]
     assert job["artifacts"]["when"] == "always"
     names = {Path(path).name for path in keeping["with"]["path"].splitlines()}
-    written = {REPORT, *(FILES[form] for form in OF_FINDINGS)}
+    written = {"report.json", *(FILES[form] for form in OF_FINDINGS)}
     assert names == {Path(path).name for path in job["artifacts"]["paths"]} == written
 
 

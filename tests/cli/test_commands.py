@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,22 +11,22 @@ from jsonschema import Draft7Validator
 
 from command_line import Ended, leafgate
 from leafgate.api import DataSource
-from leafgate.api.options import options
 from leafgate.app import load_plugins
-from leafgate.cli import app
 from patience import ends_soon
 from stranger import install
 from survey import PEOPLE, policy, survey, write_policy
 
 PLUGIN_COMMANDS = ["privacy", "perturb", "mine"]
-COMMANDS = sorted([*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS])
+LISTED = re.findall(r"^  (\S+)  ", leafgate("--help").out.partition("Commands")[2], re.MULTILINE)
+COMMANDS = sorted(LISTED)
 OFFERED = load_plugins().by_name
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
 def test_the_help_lists_the_commands_in_the_order_of_the_design() -> None:
-    listed = re.findall(r"^  (\S+)  ", leafgate("--help").out.partition("Commands")[2], re.MULTILINE)
-    assert listed == [*app.COMMANDS, *PLUGIN_COMMANDS, *app.GROUPS]
+    first, last = LISTED.index(PLUGIN_COMMANDS[0]), LISTED.index(PLUGIN_COMMANDS[-1])
+    assert LISTED[first : last + 1] == PLUGIN_COMMANDS
+    assert (LISTED[:3], LISTED[last + 1 :]) == (["audit", "build", "attack"], ["case", "ledger", "plugins"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -198,9 +199,12 @@ def test_explain_prints_options_threat_model_formula_and_source(name: str) -> No
     ):
         assert text
         assert text in ended.out
-    for option, kind, default, description in options(component):
-        shown = f"default {default}" if default else "required"
-        assert f"  {option}: {kind} ({shown}){'. ' + description if description else ''}\n" in ended.out
+    schema = component.model_json_schema()
+    for option in schema["properties"].keys() - {"use"}:
+        said, required = schema["properties"][option], option in schema.get("required", ())
+        shown = "(required)" if required else f"(default {json.dumps(said.get('default'))})"
+        lines = [line for line in ended.out.splitlines() if line.startswith(f"  {option}: ") and shown in line]
+        assert any(line.endswith(said.get("description", ")")) for line in lines), option
 
 
 def test_explain_of_what_nobody_offers_names_what_is_installed() -> None:

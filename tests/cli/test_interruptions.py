@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from cases import more
 from command_line import LISTEN, process, start, wait_for
-from leafgate.app import ExitCode
-from leafgate.console.exit_codes import exit_code_of
+from leafgate.app import ExitCode, guarded
 from stranger import install
 from survey import survey
 
@@ -177,6 +177,10 @@ def test_an_interruption_that_a_library_made_an_error_of_is_one_all_the_same(
     def broken() -> int:
         raise ValueError("not built")
 
-    codes = [exit_code_of(each, as_json=False) for each in (interrupted, caught, broken)]
+    codes = []
+    for each in (interrupted, caught, broken):
+        with pytest.raises(typer.Exit) as ended:
+            guarded(each)()
+        codes.append(ended.value.exit_code)
     assert codes == [ExitCode.INTERRUPTED, ExitCode.INTERRUPTED, ExitCode.INTERNAL]
     assert "internal error: ValueError" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 
 from cases import more
 from command_line import leafgate, process, start
-from leafgate.io.text import printable_line
+from leafgate.app import say
 from reports import FILES
 from survey import survey
 
@@ -43,9 +43,10 @@ def test_no_name_is_a_command_to_a_runner_or_a_terminal(tmp_path: Path, name: st
         assert not line.lstrip().startswith("::")
 
 
-def test_what_is_no_command_is_printed_as_it_is() -> None:
+def test_what_is_no_command_is_printed_as_it_is(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     for line in ("a::b", "metric@attack#[0]", "  note: x", "#1", "std::vector"):
-        assert printable_line(line) == line
+        say(line)
+        assert capsysbinary.readouterr().out == f"{line}\n".encode()
 
 
 def test_a_line_is_as_long_as_can_be_read_and_the_verdict_stands_in_it(tmp_path: Path) -> None:

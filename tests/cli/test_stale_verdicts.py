@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
+from clock import set_today
 from command_line import Ended, leafgate
+from components import new_builder
 from leafgate.app import load_plugins
-from leafgate.session.expected_run import judge_waivers_again
-from leafgate.session.results import SHOWN
-from leafgate_plugins.baselines.builders import C45
 from stranger import install
 from survey import UNLISTED, survey
 
@@ -89,9 +88,12 @@ def test_wrong_words_before_the_folder_leave_no_older_verdict(passed: Path, befo
     assert stale(passed) == set()
 
 
-def test_reports_that_are_set_aside_are_those_of_all_formats_of_leafgates_own() -> None:
-    offered = {each.format.filename for each in load_plugins().formats_by_name.values()}
-    assert set(SHOWN) == offered | {"report.txt"}
+def test_reports_that_are_set_aside_are_those_of_all_formats_of_leafgates_own(passed: Path) -> None:
+    offered = {each.format.filename for each in load_plugins().formats_by_name.values()} | {"report.txt"}
+    for name in offered:
+        (passed / "out" / name).write_text("older")
+    assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out", "--nonsense").code == 2
+    assert not offered & set(os.listdir(passed / "out"))
 
 
 def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) -> None:
@@ -159,13 +161,14 @@ def test_a_release_that_another_run_drew_meanwhile_stays(
     install(tmp_path, "leafgate_drawn_at_once", DICE)
     monkeypatch.syspath_prepend(tmp_path)
     release = tmp_path / "out" / "release.json"
-    before = C45.build
+    kind = type(new_builder("c45"))
+    before = kind.build
 
     def build(*given: Any) -> Any:
         release.write_text("drawn")
         return before(*given)
 
-    monkeypatch.setattr(C45, "build", build)
+    monkeypatch.setattr(kind, "build", build)
     policy = survey(tmp_path, {"build": {"use": "dice"}})
     ended = leafgate(command, policy, "--out", release.parent if command == "audit" else release)
     assert (ended.code, "a release was drawn here before" in ended.err) == (2, True)
@@ -337,7 +340,7 @@ def test_a_report_whose_waiver_is_over_fails_without_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waived(tmp_path)
-    monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    set_today(monkeypatch, TODAY + timedelta(days=11))
     assert shown(tmp_path).code == 1
 
 
@@ -347,18 +350,6 @@ def test_a_report_with_other_waivers_is_of_another_run(tmp_path: Path) -> None:
     policy = survey(tmp_path, FAILS)  # the waiver was withdrawn
     ended = shown(tmp_path, "--expect-policy", policy)
     assert (ended.code, "policy.waivers_sha256" in ended.err) == (2, True)
-
-
-@pytest.mark.thorough
-def test_judging_again_never_lets_more_through(tmp_path: Path) -> None:
-    waived(tmp_path)
-    report: dict[str, Any] = json.loads((tmp_path / "out" / "report.json").read_bytes())
-    same, lines = judge_waivers_again(report, TODAY)
-    assert (same is report, lines) == (True, [])
-    late, lines = judge_waivers_again(report, TODAY + timedelta(days=11))
-    assert (late["verdict"], late["waived"], late["waivers"][0]["status"], len(lines)) == ("fail", 0, "expired", 1)
-    back, lines = judge_waivers_again(late, TODAY)
-    assert (back is late, lines) == (True, [])
 
 
 @pytest.mark.parametrize("repository", [True, False])

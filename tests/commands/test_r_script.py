@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,15 +13,14 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
-from leafgate.commands.convert import neutral, predict
-from leafgate.commands.convert.r_script import FUNCTIONS, r_script
+from installed_readers import PREDICT_SCRIPT, neutral_file, r_script
 from r_files import NUMBERS, files, model_in, table_in
 from sample_model import MODEL
 
 
 def test_a_script_has_the_functions_and_the_model_with_exact_numbers() -> None:
     script = r_script(MODEL, "m")
-    assert script.startswith(FUNCTIONS.read_text())
+    assert "predict_people <- function(" in script
     thresholds = [at for tree in MODEL.trees for at in tree.threshold.tolist() if at == at and not at.is_integer()]
     assert all(at.hex() in script for at in thresholds)
 
@@ -52,7 +52,7 @@ CASES = [name for name in sorted(files()) if name.startswith(("rpart-0", "ranger
 @pytest.mark.parametrize("name", CASES[::5])
 def test_the_script_answers_as_the_file(name: str, tmp_path: Path) -> None:
     model, rows = model_in(name), table_in(files()[name.replace(".rds", ".csv")])
-    read = predict.Model(json.loads(neutral.written(model)))
+    read = runpy.run_path(str(PREDICT_SCRIPT))["Model"](json.loads(neutral_file(model)))
     columns = {key: cells for key, cells in rows.items() if not key.startswith(("score.", "label", "number"))}
     origins = dict(zip(model.features, model.origins or (), strict=True))
     if any(origin is None and key not in {*NUMBERS, "smoker"} for key, origin in origins.items()):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import process
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leafgate.processes import worker_pool
+from leafgate.api import report_progress
+from leafgate.app import progress_watched_by
+from leafgate.processes import limited_call, worker_pool
 from patience import SECONDS
 
 
@@ -102,3 +106,88 @@ def test_an_interruption_while_work_is_handed_out_waits_until_all_is() -> None:
     with pytest.raises(KeyboardInterrupt), worker_pool(1) as pool:
         pool.map(time.sleep, interrupted())
     assert handed_out == [0, 1, 2]
+
+
+def test_progress_of_a_limited_attack_is_reported() -> None:
+    class Watcher:
+        def __init__(self) -> None:
+            self.reports: list[tuple[int, int, str]] = []
+
+        def begin(self, step: str) -> None: ...
+
+        def end(self) -> None: ...
+
+        def report(self, done: int, total: int, parts: str) -> None:
+            self.reports.append((done, total, parts))
+
+    watcher = Watcher()
+
+    def works() -> int:
+        for done in range(3):
+            report_progress(done, 2, "rooms")
+        return os.getpid()
+
+    with progress_watched_by(watcher):
+        assert limited_call(works, 3600.0) != os.getpid()
+    assert watcher.reports == [(0, 2, "rooms"), (1, 2, "rooms"), (2, 2, "rooms")]
+
+
+@pytest.mark.thorough
+def test_what_an_ended_attack_has_started_ends_with_it_and_it_may_clean_up_before(tmp_path: Path) -> None:
+    def works() -> None:
+        child = os.fork()
+        if child == 0:
+            time.sleep(3600.0)
+        (tmp_path / "child").write_text(str(child))
+        try:
+            time.sleep(3600.0)
+        finally:
+            (tmp_path / "cleaned").touch()
+
+    with pytest.raises(TimeoutError):
+        limited_call(works, 0.5)
+    assert (tmp_path / "cleaned").exists()
+    deadline = time.monotonic() + SECONDS
+    while is_running(int((tmp_path / "child").read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_running(process: int) -> bool:
+    """Does the process run? One that has ended and that its new parent has not waited for does not."""
+    try:
+        os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.thorough
+def test_an_attack_that_ignores_signals_is_killed_and_leaves_no_zombie(tmp_path: Path) -> None:
+    def works() -> None:
+        (tmp_path / "process").write_text(str(os.getpid()))
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(3600.0)
+
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        limited_call(works, 0.5)
+    assert time.monotonic() - began < SECONDS
+    with pytest.raises(ChildProcessError):
+        os.waitpid(int((tmp_path / "process").read_text()), os.WNOHANG)
+
+
+def test_a_limit_may_be_longer_than_any_wait_of_the_system() -> None:
+    assert limited_call(lambda: 7, 1e300) == 7
+
+
+@pytest.mark.thorough
+def test_an_attack_that_reports_progress_all_the_time_is_ended() -> None:
+    def reports() -> None:
+        while True:
+            report_progress(1, 2, "rooms")
+
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        limited_call(reports, 0.3)
+    assert time.monotonic() - began < SECONDS

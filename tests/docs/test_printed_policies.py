@@ -15,7 +15,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from leafgate.io.yaml import parse_yaml
+from leafgate.app import parse_yaml
 from sklearn_zoo import skops_bytes
 
 TOP = Path(__file__).resolve().parents[2]

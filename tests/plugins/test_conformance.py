@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from kit_scenarios import ON, worked_case
-from leafgate.api import AttackModel, BuildResult, DataSource, Example, Metric
+from leafgate.api import AttackModel, BuildResult, Component, DataSource, Example, Metric
 from leafgate.api.registry import use_of
 from leafgate.app import load_plugins, serialize
-from leafgate.kernel.components import Component
 from leafgate.processes import limited_call
 from leafgate.reports import FORMATS
 from leafgate.testing import Check, conformance, format_conformance

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
+from components import new_metric
 from kit_scenarios import cells_case
 from leafgate.api import (
     AdversaryKnowledge,
@@ -27,17 +28,11 @@ from leafgate.api import (
     Table,
     UnreadableError,
 )
-from leafgate.api.registry import Plugin, Plugins, offers_of
-from leafgate.app import audit_policy, document, load_plugins, readable
-from leafgate.disclosure.summary import summary
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.findings import Finding, Report
-from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_model
-from leafgate_plugins.divergence.metrics import Divergence, Gain
+from leafgate.app import Finding, Report, Tables, audit_policy, document, readable, summary
+from leafgate.testing import grant_knowledge
 from random_tables import categorical, table_of
 from scoring import scores_of_people
-from standins import attack_that, policy_document
+from standins import attack_that, installed_with, policy_document, policy_in
 
 LOW, HIGH = "<=50K", ">50K"
 Chances = Sequence[tuple[float, float]]
@@ -65,10 +60,10 @@ def believing(chances: Chances, baseline: Chances | None = None) -> type[AttackM
 
 
 def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -> Report:
-    plugins = Plugins((*load_plugins(["leafgate"]).entries, Plugin("spies", "acme-spies", "1.2", offers_of((nosy,)))))
+    plugins = installed_with(nosy)
     asked = {"data": {"columns": COLUMNS}, "build": {"use": "id3"}, "attacks": [{"use": "nosy"}]}
     result = policy_document(**asked | {"metrics": list(metrics)} | said)
-    policy = policy_model(plugins).model_validate(result, context={"beside": Path(), "root": Path()}, strict=False)
+    policy = policy_in(Path(), plugins, result)
     return audit_policy(policy, plugins, Tables(table_of(policy.data.meaning().columns, PEOPLE, COUNTS))).report
 
 
@@ -105,11 +100,11 @@ def test_without_a_baseline_there_is_nothing_to_list() -> None:
 @pytest.mark.parametrize("floor", [0, -1, 0.002, 1])
 def test_a_floor_is_above_0_and_at_most_a_thousandth(floor: float) -> None:
     with pytest.raises(ValueError, match="floor"):
-        Divergence(at_least=0, floor=floor)
+        new_metric("divergence", at_least=0, floor=floor)
 
 
 def test_the_truth_of_q2_and_q3_became_likelier_by_what_the_choices_tell() -> None:
-    scores = scores_of_people(Gain(at_most=2), case_of(example(), S_B, S_A)).tolist()
+    scores = scores_of_people(new_metric("gain", at_most=2), case_of(example(), S_B, S_A)).tolist()
     assert scores == pytest.approx([1, 1.63, 1.63, 1])
     found = only(audited(believing(S_B, S_A), {"use": "gain", "at_most": 1.5}))
     assert found.value == pytest.approx(1.63)
@@ -118,15 +113,20 @@ def test_the_truth_of_q2_and_q3_became_likelier_by_what_the_choices_tell() -> No
 
 def test_what_the_baseline_rules_out_gains_without_bound_unless_it_stays_ruled_out() -> None:
     nobody: Chances = [(0, 1)] * 4
-    assert scores_of_people(Gain(at_most=2), case_of(example(), S_A, nobody)).tolist() == [math.inf, math.inf, 0.5, 1]
-    assert scores_of_people(Gain(at_most=2), case_of(example(), nobody, nobody)).tolist() == [1, 1, 1, 1]
+    assert scores_of_people(new_metric("gain", at_most=2), case_of(example(), S_A, nobody)).tolist() == [
+        math.inf,
+        math.inf,
+        0.5,
+        1,
+    ]
+    assert scores_of_people(new_metric("gain", at_most=2), case_of(example(), nobody, nobody)).tolist() == [1, 1, 1, 1]
     found = only(audited(believing(S_A, nobody), {"use": "gain", "at_most": 99}))
     assert (found.value, found.passed, found.evidence["unbounded"]) == (None, False, True)
 
 
 def test_an_attack_without_a_baseline_has_no_gain() -> None:
     with pytest.raises(UnreadableError):
-        scores_of_people(Gain(at_most=2), case_of(example(), S_A))
+        scores_of_people(new_metric("gain", at_most=2), case_of(example(), S_A))
     found = only(audited(believing(S_A), {"use": "gain", "at_most": 2}))
     assert (found.id, found.passed) == ("gain@any", None)
 
@@ -161,7 +161,7 @@ def numbers_in(report: Report) -> set[float]:
     """Every number that compares with the truth: what auditors are told, and each public record's own."""
     items = {leaf for found in document(report, "auditor")["findings"] for leaf in leaves(found["evidence"])}
     values = {found.value for found in report.findings if found.value is not None}
-    own = scores_of_people(Divergence(at_least=0), case_of(example(), PLANTED)).tolist()
+    own = scores_of_people(new_metric("divergence", at_least=0), case_of(example(), PLANTED)).tolist()
     return {number for number in items | values | set(own) if not float(number).is_integer()}
 
 
@@ -227,7 +227,7 @@ def by_record(case: ScoringContext, metric: Metric) -> list[float]:
     return list(map(float, scores["min"]))
 
 
-ANY = Divergence(at_least=0)
+ANY = new_metric("divergence", at_least=0)
 
 
 @given(groups())
@@ -293,7 +293,7 @@ def test_a_gain_is_each_persons_own_ratio(drawn: tuple[list[list[int]], list[lis
     people, believed = drawn
     baseline = [chance.sample(row, len(row)) for row in believed]
     case = case_of(table_with(people), shares(believed), shares(baseline))
-    scores = scores_of_people(Gain(at_most=1), case).tolist()
+    scores = scores_of_people(new_metric("gain", at_most=1), case).tolist()
     cells = [(i, j) for i, row in enumerate(people) for j, n in enumerate(row) if n]
     for score, (i, j) in zip(scores, cells, strict=True):
         p, before = shares(believed)[i][j], shares(baseline)[i][j]
@@ -309,11 +309,11 @@ def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
     belief = SecretBelief("salary", frame, equivalence_class=np.arange(4), records=records, prior=before)
     own = ScoringContext(table, None, Release({}, table.schema), grant_knowledge(table), belief)
     plain = case_of(table, S_B, S_A)
-    for metric in (ANY, Gain(at_most=1)):
+    for metric in (ANY, new_metric("gain", at_most=1)):
         assert scores_of_people(metric, own).tolist() == scores_of_people(metric, plain).tolist()
     assert ANY.score(own).evidence == ANY.score(plain).evidence
 
 
 def test_cells_of_single_records_are_no_public_records() -> None:
     assert len(cells_case(1.0).table.public[0]) < len(cells_case(1.0).table)
-    assert Divergence.judges == {SecretBelief}
+    assert ANY.judges == {SecretBelief}

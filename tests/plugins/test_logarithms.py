@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from collections.abc import Callable
 from typing import Any
 
@@ -12,17 +13,12 @@ import pytest
 
 from feature_rows import votes
 from foreign_rows import Rows, blanked, probes
-from installed_readers import READERS, read_foreign
+from installed_readers import PREDICT_SCRIPT, lower_model, neutral_file, onnx_file, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.certainty import numbers_behind_leaves
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predicted_numbers
-from leafgate.api import Column, Schema, Table, make_table
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.predict import Model
-from leafgate.kernel.schema import bin_names
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.writer import model_as_file
+from leafgate.api import Column, Schema, Table, bin_names, make_table
 from leafgate.readers import ModelIR
 from sklearn_zoo import skops_bytes
 
@@ -79,7 +75,7 @@ def check(library: str, seed: int) -> None:
     theirs = predict(x)
     assert model.combine == "exp_sum"
     assert np.allclose(votes(model, x)[:, 0], theirs, rtol=relative)
-    script = Model(json.loads(written(model)))
+    script = runpy.run_path(str(PREDICT_SCRIPT))["Model"](json.loads(neutral_file(model)))
     given = {name: x[:, i].tolist() for i, name in enumerate(model.features)}
     assert np.allclose(np.array(script.predict(given), dtype=float), theirs, rtol=relative)
 
@@ -167,4 +163,4 @@ def test_a_number_behind_a_leaf_of_one_person_is_found(loss: str) -> None:
 def test_no_onnx_file_is_written_of_one() -> None:
     model, _ = read_of("gamma")
     with pytest.raises(ReleaseError, match="exponential of its trees' sum"):
-        model_as_file(model, b"", "new.onnx", READERS)
+        onnx_file(model)

@@ -17,9 +17,7 @@ from leafgate import Release, Table
 from leafgate.algorithms.consistency import follows_from_records
 from leafgate.algorithms.prediction import naive_bayes_posterior, predict
 from leafgate.algorithms.publication import published
-from leafgate.api import Column, Leaf, Node, Noise, NumericSplit, PolicyError, Schema
-from leafgate.kernel.noise import Law
-from leafgate.kernel.release import Level, Publish
+from leafgate.api import Column, Law, Leaf, Level, Node, Noise, NumericSplit, PolicyError, Publish, Schema
 from leafgate_plugins.ppdtc45.builder import build, learn, naive_bayes
 from leafgate_plugins.ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_plugins.ppdtc45.em import em_rounds, noisy_column

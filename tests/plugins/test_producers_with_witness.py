@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from installed_readers import read_foreign
+from installed_readers import answered_rows, minimise, neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import LeafContent, minimise
-from leafgate.commands.convert.witness import rows_answered
 from leafgate.readers import ModelIR
 from producer_archive import NAMES, Archive, case_of
 from producer_matrix import PRODUCERS, Producer, model_of
 
-LEAVES: tuple[LeafContent, ...] = ("labels", "shares", "counts")
+LEAVES: tuple[Literal["labels", "shares", "counts"], ...] = ("labels", "shares", "counts")
 OTHER_SCALE = frozenset({"LightGBM"})
 """Programs of whose forests the archive has the sum of the trees, and not their mean, which is predicted."""
 
@@ -70,15 +67,13 @@ def test_what_is_written_answers_as_the_producer(
     model = model_of(archive, name)
     answers = witness(archive, name, model)
     answers.to_csv(tmp_path / "answers.csv", index=False)
-    models = {name: model, "new.json": read_foreign(written(model), "new.json")}
+    models = {name: model, "new.json": read_foreign(neutral_file(model), "new.json")}
     for leaves in LEAVES:
         try:
             less = minimise(model, leaves, name, None)
         except ReleaseError:  # the file has not what is to be left, or its trees' labels do not decide
             continue
         if leaves != "labels" or len(model.trees) == 1 or not model.classes:
-            models[f"{leaves}.json"] = read_foreign(written(less), f"{leaves}.json")
-    answered = rows_answered(models, tmp_path / "answers.csv")
-    assert answered is not None
-    assert answered.rows == (answers["prediction"] != "").sum()
+            models[f"{leaves}.json"] = read_foreign(neutral_file(less), f"{leaves}.json")
+    assert answered_rows(models, tmp_path / "answers.csv") == (answers["prediction"] != "").sum()
     assert len(models) > 2

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from any_table import policy_for_any_table
+from components import new_attack, published_file
 from leafgate import Release, Table
 from leafgate.algorithms.prediction import needs_label_accuracies
 from leafgate.algorithms.publication import published
@@ -24,20 +25,17 @@ from leafgate.api import (
     Branch,
     CategoricalSplit,
     Combine,
+    Counted,
     Leaf,
+    Level,
     Node,
+    Publish,
     Records,
     SecretBelief,
 )
-from leafgate.app import audit_policy, document, load_plugins, serialize
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.app import Tables, VisibleTo, audit_policy, document, load_plugins, serialize
 from leafgate.engine.report import Audit
-from leafgate.kernel.findings import VisibleTo
-from leafgate.kernel.release import Counted, Level, Publish
-from leafgate.kernel.tables import Tables
-from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.maxent.components import Counting, MaxEnt
-from leafgate_plugins.published.components import Published
+from leafgate.testing import grant_knowledge
 from random_tables import categorical, table_of, tables
 from random_trees import counted, forests
 
@@ -71,7 +69,7 @@ def knowing(table: Table, release: Release, **more: Any) -> AdversaryKnowledge:
 def believed(release: Release, table: Table, attack: AttackModel | None = None, about: str = "") -> dict[Any, Any]:
     """The posterior of the people of each value of the first public column, about the first secret or another."""
     known = knowing(table, release)
-    found = (attack or Linking()).infer(release, known)
+    found = (attack or new_attack("linking")).infer(release, known)
     beliefs = {belief.secret: belief for belief in found if isinstance(belief, SecretBelief)}
     chances = beliefs[about or next(iter(beliefs))].posterior
     return dict(zip(known.records.iloc[:, 0].tolist(), chances.to_numpy().tolist(), strict=True))
@@ -82,7 +80,7 @@ def audited(release: Release, table: Table, folder: Path, *metrics: dict[str, An
     path = folder / "release.json"
     path.write_bytes(serialize(release).content)
     policy = policy_for_any_table([{"scored": "derived", **metric} for metric in metrics])
-    changes = {"build": Published.model_construct(path=path), "publish": None, "attacks": (attack,)}
+    changes = {"build": published_file(path), "publish": None, "attacks": (attack,)}
     return audit_policy(policy.model_copy(update=changes), PLUGINS, Tables(table))
 
 
@@ -92,7 +90,7 @@ def exposed(release: Release, table: Table, folder: Path, attack: AttackModel) -
     return next(finding.passed for finding in done.report.findings if finding.metric == "exposure")
 
 
-@pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
+@pytest.mark.parametrize("attack", [new_attack("linking"), new_attack("maxent")])
 @pytest.mark.parametrize("level", ["error_rates", "shares", "counts"])
 @pytest.mark.parametrize("numbers", AS_THEY_ARE)
 def test_a_file_that_says_all_of_a_town_are_ill_is_believed_whatever_its_numbers_count(
@@ -103,7 +101,7 @@ def test_a_file_that_says_all_of_a_town_are_ill_is_believed_whatever_its_numbers
     assert exposed(release, SICK_TOWN, tmp_path, attack) is False
 
 
-@pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
+@pytest.mark.parametrize("attack", [new_attack("linking"), new_attack("maxent")])
 def test_a_forest_is_believed_as_its_mean_of_shares(attack: AttackModel) -> None:
     shares = [(0.96, 0.7), (0.98, 0.5), (1.0, 0.6)]
     trees = [by_town(*(Leaf("yes", shares={"no": 1 - p, "yes": p}) for p in pair)) for pair in shares]
@@ -119,7 +117,7 @@ def test_a_forest_is_believed_as_its_mean_of_shares(attack: AttackModel) -> None
 def test_a_tree_that_says_nothing_of_a_group_does_not_water_down_what_another_says() -> None:
     silent = by_town(Leaf("no", {"no": 0, "yes": 0}), Leaf("yes", {"no": 100, "yes": 150}))
     pure = by_town(Leaf("yes", {"no": 5, "yes": 95}), Leaf("yes", {"no": 100, "yes": 150}))
-    (belief,) = Linking().infer(
+    (belief,) = new_attack("linking").infer(
         published_release(SICK_TOWN, pure, silent, count_semantics="unknown"), grant_knowledge(SICK_TOWN)
     )
     assert isinstance(belief, SecretBelief)
@@ -134,7 +132,7 @@ GROUPS = table_of(
 LABELS = CategoricalSplit("g", (Branch(("a", "b"), Leaf("yes")), Branch(("c",), Leaf("no"))))
 
 
-@pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
+@pytest.mark.parametrize("attack", [new_attack("linking"), new_attack("maxent")])
 @pytest.mark.parametrize("numbers", ["exact", "unknown", "bootstrap", "sampled", "noisy"])
 def test_a_label_alone_counts_with_its_accuracy_on_the_table(attack: AttackModel, numbers: Counted) -> None:
     # 18 of the 20 people labelled yes are ill, 9 of the 10 labelled no are not.
@@ -144,7 +142,7 @@ def test_a_label_alone_counts_with_its_accuracy_on_the_table(attack: AttackModel
 
 
 def test_counting_takes_the_accuracy_of_labels_for_people() -> None:
-    beliefs = believed(published_release(GROUPS, LABELS, level="labels"), GROUPS, Counting())
+    beliefs = believed(published_release(GROUPS, LABELS, level="labels"), GROUPS, new_attack("counting"))
     assert beliefs["c"] == pytest.approx([0.9, 0.1])
     assert beliefs["a"] == pytest.approx([0.1, 0.9])
 
@@ -153,7 +151,7 @@ def test_what_a_label_leaves_open_is_spread_by_the_prior() -> None:
     risk = categorical("risk", "class", "sensitive", values=("low", "mid", "high"))
     table = table_of([TOWN, risk], [("a", "high"), ("a", "low"), ("b", "mid"), ("b", "low")], [8, 2, 4, 6])
     release = published_release(table, by_town(Leaf("high"), Leaf("low")), level="labels")
-    (belief,) = Linking().infer(release, knowing(table, release, distribution=True))
+    (belief,) = new_attack("linking").infer(release, knowing(table, release, distribution=True))
     assert isinstance(belief, SecretBelief)  # .8 high; low and mid are 8 and 4 of 20
     assert belief.posterior.iloc[0].tolist() == pytest.approx([0.2 * 2 / 3, 0.2 / 3, 0.8])
 
@@ -180,7 +178,7 @@ def test_the_trees_of_a_vote_are_believed_by_the_accuracy_of_the_class_they_elec
         CategoricalSplit("g", tuple(Branch((v,), Leaf(label)) for v, label in zip("abc", labels, strict=True)))
         for labels in VOTES
     ]
-    for attack in (Linking(), MaxEnt()):
+    for attack in (new_attack("linking"), new_attack("maxent")):
         beliefs = believed(published_release(GROUPS, *g, level="labels", count_semantics="unknown"), GROUPS, attack)
         assert beliefs["a"] == beliefs["b"] == pytest.approx([0.1, 0.9], abs=1e-6)
         assert beliefs["c"] == pytest.approx([0.9, 0.1], abs=1e-6)
@@ -193,7 +191,7 @@ VOTES = (("yes", "yes", "no"), ("yes", "no", "no"), ("no", "yes", "yes"))
 def test_a_label_that_is_always_right_exposes_people_and_its_rate_is_not_public(tmp_path: Path) -> None:
     table = table_of([TOWN, ILL], [("a", "yes"), ("b", "no")], [30, 30])
     release = published_release(table, by_town(Leaf("yes"), Leaf("no")), level="labels", count_semantics="unknown")
-    done = audited(release, table, tmp_path, {"use": "confidence", "at_most": 0.95}, attack=Linking())
+    done = audited(release, table, tmp_path, {"use": "confidence", "at_most": 0.95}, attack=new_attack("linking"))
     found = next(finding for finding in done.report.findings if finding.metric == "confidence")
     assert (found.passed, found.value, found.audience) == (False, 1, VisibleTo.AUDITORS)
     public = next(f for f in document(done.report, "public")["findings"] if f["metric"] == "confidence")
@@ -237,7 +235,7 @@ BY_ILLNESS = counted(
 )
 
 
-@pytest.mark.parametrize("attack", [Linking(), MaxEnt(), MaxEnt(internal=False)])
+@pytest.mark.parametrize("attack", [new_attack("linking"), new_attack("maxent"), new_attack("maxent", internal=False)])
 @pytest.mark.parametrize("level", LEVELS[1:])
 def test_a_bare_leaf_among_others_tells_that_nobody_has_the_secret_leading_there(
     tmp_path: Path, level: Level, attack: AttackModel
@@ -263,7 +261,7 @@ def test_people_whose_class_is_public_are_in_no_leaf_that_has_nobody_of_it(level
     tree = counted(CategoricalSplit("illness", (Branch(("flu",), Leaf("bad")), Branch(("cold",), Leaf("good")))), table)
     release = published_release(table, tree, level=level)
     known = knowing(table, release)
-    (belief,) = Linking().infer(release, known)
+    (belief,) = new_attack("linking").infer(release, known)
     assert isinstance(belief, SecretBelief)
     chances = dict(zip(known.records["outcome"], belief.posterior.to_numpy().tolist(), strict=False))
     assert chances["good"] == [0, 1]
@@ -274,7 +272,7 @@ def test_people_whose_class_is_public_are_in_no_leaf_that_has_nobody_of_it(level
 def test_a_leaf_said_to_be_empty_where_people_are_is_held_against_the_table(tmp_path: Path) -> None:
     release = published_release(FLU, BY_ILLNESS, level="shares")
     full = table_of([TOWN, ILLNESS, OUTCOME], [("a", "flu", "bad"), ("a", "cold", "good")], [5, 5])
-    done = audited(release, full, tmp_path, {"use": "k_anonymity", "at_least": 1}, attack=Linking())
+    done = audited(release, full, tmp_path, {"use": "k_anonymity", "at_least": 1}, attack=new_attack("linking"))
     assert done.report.verdict == "inconclusive"
 
 
@@ -288,7 +286,7 @@ def rows_of(*rows: Sequence[Any], columns: tuple[str, ...] = ("town", "ill")) ->
 def test_withheld_records_beside_a_tree_take_nothing_back(tmp_path: Path) -> None:
     release = published_release(SICK_TOWN, PURE, records=rows_of((WITHHELD, WITHHELD, 500)))
     assert believed(release, SICK_TOWN)["a"] == [0, 1]
-    assert exposed(release, SICK_TOWN, tmp_path, Linking()) is False
+    assert exposed(release, SICK_TOWN, tmp_path, new_attack("linking")) is False
 
 
 def test_what_either_a_tree_or_the_records_exclude_is_excluded() -> None:
@@ -320,7 +318,7 @@ def planted(draw: st.DrawFn, *, most: int = 2) -> tuple[Table, tuple[Node, ...]]
 
 def beliefs_of(release: Release, table: Table, *, distribution: bool = False) -> dict[str, SecretBelief]:
     known = knowing(table, release, distribution=distribution)
-    return {each.secret: each for each in Linking().infer(release, known) if isinstance(each, SecretBelief)}
+    return {each.secret: each for each in new_attack("linking").infer(release, known) if isinstance(each, SecretBelief)}
 
 
 def confidence(belief: SecretBelief) -> NDArray[np.float64]:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from installed_readers import READERS, read_foreign
+from installed_readers import PREDICT_SCRIPT, model_as_file, neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert import neutral
-from leafgate.models.writer import model_as_file
 from random_pipelines import Drawn, answers, drawn, features
 from sklearn_zoo import skops_bytes
 
-SCRIPT = Path(neutral.__file__).with_name("predict.py")
 SINGLE = 1e-5
 """Scores closer than this are equal in single precision, in which onnxruntime adds them up."""
 
@@ -55,7 +51,7 @@ def by_skops(content: bytes, frame: pd.DataFrame) -> list[str]:
 def by_numpy(content: bytes, frame: pd.DataFrame) -> list[str]:
     import json
 
-    spec = importlib.util.spec_from_file_location("predict_of_neutral_files", SCRIPT)
+    spec = importlib.util.spec_from_file_location("predict_of_neutral_files", PREDICT_SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
@@ -83,7 +79,7 @@ def file_of(content: bytes, ending: str) -> bytes | None:
     """The file of this ending; None where the pipeline cannot be read, or the format cannot hold it."""
     try:
         model = read_foreign(content, "m")
-        return neutral.written(model) if ending == ".json" else model_as_file(model, content, f"m{ending}", READERS)
+        return neutral_file(model) if ending == ".json" else model_as_file(model, content, f"m{ending}")
     except ReleaseError:
         return None
 

@@ -19,19 +19,10 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from installed_readers import BY_NAME, minimise, neutral_file
 from leafgate.api import Column, Schema
-from leafgate.commands.convert import NEUTRAL
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import minimise
 from leafgate.readers import ModelReader
 from leafgate.testing import Check, KnownModel, reader_conformance
-from leafgate_plugins.catboost import CATBOOST
-from leafgate_plugins.lightgbm import LIGHTGBM
-from leafgate_plugins.onnx import ONNX
-from leafgate_plugins.pmml import PMML
-from leafgate_plugins.r import R
-from leafgate_plugins.sklearn import SKOPS
-from leafgate_plugins.xgboost import XGBOOST
 from pmml_of import pmml_of
 from r_files import files, model_in, rows_of, schema_of, table_in
 from sklearn_zoo import skops_bytes
@@ -150,20 +141,20 @@ def r_file() -> KnownModel:
     )
 
 
-def neutral_file() -> KnownModel:
-    model = minimise(SKOPS.read(skops_bytes(tree()), "skops"), "labels", "skops")
-    return known("a scrubbed tree", written(replace(model, format="by hand")), tree().predict(PEOPLE))
+def scrubbed_tree() -> KnownModel:
+    model = minimise(BY_NAME["skops"].read(skops_bytes(tree()), "skops"), "labels", "skops")
+    return known("a scrubbed tree", neutral_file(replace(model, format="by hand")), tree().predict(PEOPLE))
 
 
 FILES: dict[str, tuple[ModelReader, Callable[[], KnownModel]]] = {
-    "catboost": (CATBOOST, catboost_file),
-    "lightgbm": (LIGHTGBM, lightgbm_file),
-    "neutral": (NEUTRAL, neutral_file),
-    "onnx": (ONNX, onnx_file),
-    "pmml": (PMML, pmml_file),
-    "r": (R, r_file),
-    "skops": (SKOPS, skops_file),
-    "xgboost": (XGBOOST, xgboost_file),
+    "catboost": (BY_NAME["catboost"], catboost_file),
+    "lightgbm": (BY_NAME["lightgbm"], lightgbm_file),
+    "neutral": (BY_NAME["neutral"], scrubbed_tree),
+    "onnx": (BY_NAME["onnx"], onnx_file),
+    "pmml": (BY_NAME["pmml"], pmml_file),
+    "r": (BY_NAME["r"], r_file),
+    "skops": (BY_NAME["skops"], skops_file),
+    "xgboost": (BY_NAME["xgboost"], xgboost_file),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from leafgate.io.yaml import parse_yaml
+from leafgate.app import parse_yaml
 from leafgate.readers import read_shape
 from make_shapes import remade, shape_file, with_shapes
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from installed_readers import READERS
-from leafgate.models.reader import model_bytes, read_with_reader
+from installed_readers import READERS, file_bytes, read_foreign, reader_of
 from producer_matrix import PRODUCERS, Producer, model_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/model-files.md"
@@ -22,7 +21,7 @@ def producers_of(producer: Producer) -> dict[str, set[str]]:
     found = defaultdict[str, set[str]](set)
     for archive in producer.archives:
         name = archive.answered[0]
-        reader = read_with_reader(archive.models[name], name, READERS)[1]
+        reader = reader_of(archive.models[name], name)
         found[reader.name].add(model_of(archive, name).producer)
     return found
 
@@ -43,7 +42,8 @@ def test_the_reader_of_mlflow_folders_was_tested_with_what_stands_in_them(tmp_pa
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_bytes(content)
     for folder in sorted(tmp_path.iterdir()):
-        model, reader = read_with_reader(model_bytes(folder), folder.name, READERS)
+        content = file_bytes(folder)
+        model, reader = read_foreign(content, folder.name), reader_of(content, folder.name)
         assert (reader.name, reader.tested_with(model.producer)) == ("mlflow", "version")
 
 

@@ -14,9 +14,8 @@ import pytest
 
 from asked_targets import AskedCase, asked, guess_of, mistaken
 from leafgate.api import AttributeBelief, PeopleCount
-from leafgate.app import document
+from leafgate.app import Report, document
 from leafgate.disclosure.masking import Audience
-from leafgate.kernel.findings import Report
 from leafgate.reports.inference_table import HEADINGS, TITLE, inference_rows
 from leafgate_plugins.inference.attributes.metrics import AttributeCertain, AttributeLeak
 from reports import FILES, HOSTILE, Page, renamed, view

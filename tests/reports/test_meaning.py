@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.reports.common import command, reproduction_note
-from leafgate.reports.interpretation import meaning, method_lines
-from reports import audited, view
+from reports import audited, method_lines, minimal_report, shown_command, view
 from survey import ALLOWED, PEOPLE, survey
 
 FORESTS: dict[str, Any] = {
@@ -34,7 +32,7 @@ def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: py
     given = ["here/policy.yaml", "here/mine.csv", "--root", "data", "--org", "gov/org.yaml", "--test", "here/mine.csv"]
     assert leafgate("audit", *given, "--out", "first").code == 0
     document = json.loads(Path("first/report.json").read_bytes())
-    words = shlex.split(command(document))
+    words = shlex.split(shown_command(document))
     assert words == ["leafgate", "audit", *given, "--out", "results"]
     assert leafgate(*words[1:]).code == 0
     assert Path("results/report.json").read_bytes() == Path("first/report.json").read_bytes()
@@ -47,22 +45,22 @@ def test_a_path_of_the_machine_is_a_word_in_capitals(tmp_path: Path) -> None:
     assert leafgate("audit", path, tmp_path / "people.csv", "--root", tmp_path, "--out", tmp_path / "out").code == 0
     content = (tmp_path / "out" / "report.json").read_text()
     assert str(tmp_path) not in content
-    assert command(json.loads(content)) == "leafgate audit policy.yaml DATA --root FOLDER --out results"
+    assert shown_command(json.loads(content)) == "leafgate audit policy.yaml DATA --root FOLDER --out results"
 
 
 @pytest.mark.parametrize("word", ["; rm -rf x", "$(x)", "-rf", "--to", "a b", "/etc/passwd"])
 def test_a_stored_report_puts_no_words_of_its_own_into_the_command(tmp_path: Path, word: str) -> None:
     audit = audited(tmp_path)
     audit["policy"]["given"] = [word]
-    assert command(audit).split()[3:6] == ["FILE", "--out", "results"]
+    assert shown_command(audit).split()[3:6] == ["FILE", "--out", "results"]
 
 
 @pytest.mark.thorough
 def test_what_was_drawn_once_is_not_to_be_drawn_again(tmp_path: Path) -> None:
     drawn = audited(tmp_path, FORESTS)
     assert drawn["release"]["drawn_once"]
-    assert "draw none" in reproduction_note(drawn)
-    assert command(drawn) == "build: {use: published, path: release.json}"
+    assert "draw none" in view(drawn, "markdown").decode()
+    assert shown_command(drawn) == "build: {use: published, path: release.json}"
     assert "same report" not in view(drawn, "html").decode()
 
 
@@ -72,7 +70,7 @@ def test_the_page_says_who_knows_what_and_what_is_published(tmp_path: Path) -> N
         "publish.leaves": "labels",
         "attacks": [{"use": "linking"}, {"use": "maxent"}],
     }
-    lines = dict(method_lines(audited(tmp_path, changes)))
+    lines = method_lines(audited(tmp_path, changes))
     assert lines["Published"] == "the tests of each tree, and what its leaves predict"
     assert lines["Secret"] == "ill"
     assert lines["It does not know"] == "smoker"
@@ -85,11 +83,16 @@ def test_the_page_says_who_knows_what_and_what_is_published(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("verdict", ["pass", "fail", "inconclusive"])
-def test_a_verdict_says_what_it_means_and_what_a_pass_does_not(tmp_path: Path, verdict: str) -> None:
-    said = meaning({"verdict": verdict, "waived": 0})
-    assert (len(meaning({"verdict": verdict, "waived": 1})) > len(said)) == (verdict == "pass")
+def test_a_verdict_says_what_it_means_and_what_a_pass_does_not(verdict: str) -> None:
+    said, waived = (meaning(minimal_report(verdict=verdict, waived=waived)) for waived in (0, 1))
+    assert (len(waived) > len(said)) == (verdict == "pass")
     assert "It says nothing about attacks that were not tried" in " ".join(said)
     assert (len(said) == 2) == (verdict == "pass")
+
+
+def meaning(report: dict[str, Any]) -> list[str]:
+    """The sentences that say what a verdict means."""
+    return [line for line in view(report, "markdown").decode().splitlines() if line.startswith("> ")]
 
 
 def test_tests_of_the_tree_are_told_once_it_may_be_published(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ import pytest
 
 from entry_points import BASICS, install
 from leafgate.app import open_session
-from leafgate.session.notebook_display import release_frame
 from planted import of_planted
-from reports import view
+from reports import release_frame, view
 from survey import survey
 
 

@@ -7,16 +7,14 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from adult import kadet, unprotected
 from cases import more
 from leafgate.app import document
-from leafgate.disclosure.masking import Audience
-from leafgate.session.notebook_display import _frame
-from reports import view
+from reports import notebook_frame, view
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
@@ -42,7 +40,7 @@ def browser() -> Iterator[Any]:
 def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a real audit of Adult."""
     verdict, _, who = str(request.param).partition("-")
-    audience: Audience = "auditor" if who == "auditor" else "public"
+    audience: Literal["public", "auditor"] = "auditor" if who == "auditor" else "public"
     audited = unprotected("adult-all", 50) if verdict == "fail" else kadet("adult-all", 50)
     assert audited.report.verdict == verdict
     file = tmp_path_factory.mktemp("page") / "report.html"
@@ -105,7 +103,7 @@ IN_VIEW = "node => { const box = node.getBoundingClientRect(); return box.bottom
 
 def test_a_node_in_a_notebook_opens_in_its_cell(browser: Any, page_file: Path) -> None:
     cell = page_file.with_name("notebook.html")
-    cell.write_text(f"<p>In [1]: audit</p>{_frame(page_file.read_text(encoding='utf-8'))}", encoding="utf-8")
+    cell.write_text(f"<p>In [1]: audit</p>{notebook_frame(page_file.read_text(encoding='utf-8'))}", encoding="utf-8")
     page, seen = opened(browser, cell, SIZES["desk"], java_script_enabled=False)
     frame = page.frame_locator("iframe")
     assert frame.locator("h1").count() == 1

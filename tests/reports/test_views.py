@@ -16,10 +16,8 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.app import document, findings_by_urgency, readable
-from leafgate.disclosure.summary import summary
+from leafgate.app import Report, document, findings_by_urgency, readable, summary
 from leafgate.disclosure.text import finding_alarm
-from leafgate.kernel.findings import Report
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
 from reports import FILES, HOSTILE, Page, audited, renamed, view
 from survey import survey, write_policy

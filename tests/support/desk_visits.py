@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.cli import run
+from leafgate.commands.demo.audits import policy_text
+from leafgate.commands.demo.people import people_csv
 from leafgate.commands.desk.cases import Case
 from leafgate.commands.desk.jobs import Job, ask_job
 from leafgate.commands.desk.reading import read_files
@@ -25,6 +27,8 @@ from leafgate.commands.desk.reading import read_files
 CHROMIUM = os.environ.get("LEAFGATE_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+demo_people, demo_policy = people_csv, policy_text
+"""The people of the demonstration, by their number and a seed, and its policies by their names."""
 SECONDS = 240_000
 """How long a browser waits for an audit, in milliseconds."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,9 @@ from leafgate import Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, BuildResult, Column, ScoringContext, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.release import Publish
+from leafgate_plugins.dp_random_trees.accounting import Forest, at_delta
 from leafgate_plugins.dp_random_trees.mechanisms import Key, sample_counts
 from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of
@@ -72,6 +74,18 @@ def epsilon(release: Release, table: Table, delta: float = 1e-4, neighbours: Any
     """By the metric."""
     metric = DifferentialPrivacy(at_most=1, delta=delta, neighbours=neighbours)
     return float(score_of_release(metric, ScoringContext(table, None, release, grant_knowledge(table))))
+
+
+def epsilon_at(delta: float, **forest: Any) -> float:
+    """The epsilon of a forest of random trees, by the account."""
+    return at_delta(Forest(**forest), delta).epsilon
+
+
+def beside(others: Sequence[tuple[Release, Table]], release: Release, table: Table) -> ScoringContext:
+    """What a metric reads of a release where the policy names other releases of the same people."""
+    named = [NamedRelease(f"releases[{i}]", *each) for i, each in enumerate(others)]
+    known = grant_knowledge(table)
+    return ScoringContext(table, None, release, known, _other_releases=lambda: named, observed=set())
 
 
 def problems(release: Release, table: Table, delta: float = 1e-4) -> Mapping[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from leafgate.io.ledger import append_line, keyed_digest
+from leafgate.io import roll
+from leafgate.io.ledger import append_line
 from leafgate.kernel.origin import LedgerHead
 
 KEY = bytes(range(32))
@@ -21,6 +23,21 @@ from leafgate.errors import LeafgateError
 from leafgate.io.ledger import append_line
 """
 """The first lines of a script that calls `append_line`."""
+
+
+def keyed_digest(key: bytes, kind: str, sha256: str) -> str:
+    """The code of the digest of a file under the key of a ledger, as the page on formats has it."""
+    return hmac.new(key, f"leafgate/ledger/1 {kind} {sha256}".encode(), hashlib.sha256).hexdigest()
+
+
+def keyed_id(key: bytes, cell: str) -> str:
+    """The id of a person in a roll, as the page on formats has it."""
+    return hmac.new(key, f"leafgate/roll/1 cell {cell}".encode(), hashlib.sha256).hexdigest()
+
+
+def read_roll(path: Path, key: bytes | None = None) -> roll.Roll:
+    """The roll in a file."""
+    return roll.read_roll(path, key)
 
 
 def content(number: int, **changes: Any) -> dict[str, Any]:

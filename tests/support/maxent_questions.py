@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from leafgate import NoReleaseError, PolicyError, Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, BuildResult, Leaf, Node, TreeBuilder, children
 from leafgate.kernel.release import Level, Publish
+from leafgate_plugins.maxent.attack import describe_split_constraint
 from leafgate_plugins.maxent.problem import build as modelling
 from leafgate_plugins.maxent.problem.problem import Outcome, Problem, SolveSettings
+from leafgate_plugins.maxent.solve import active_set
 from leafgate_plugins.maxent.solve.active_set import solve
 from oracles import Path, path_of, persons
 
@@ -30,6 +34,12 @@ def built(builder: TreeBuilder, table: Table, level: Level = "counts") -> Releas
     return published(BuildResult.of(draft).release, Publish(leaves=level, measure=True), builder.measure_options)
 
 
+def words_of(problem: Problem) -> list[str]:
+    """Each split constraint of the only tree in words."""
+    (choices,), (tree,) = problem.split_constraints, problem.trees
+    return [describe_split_constraint(choices, i, tree) for i in range(len(choices))]
+
+
 def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = True, members: bool = True) -> Problem:
     return modelling.build_model(release, known, internal=internal, members=members).problem
 
@@ -39,6 +49,11 @@ def answer(
 ) -> Outcome:
     """The attack's solution, by one engine."""
     return solve(problem_of(release, known, internal=internal), SolveSettings(solver, starts, 120.0))
+
+
+def solved(problem: Problem) -> Outcome:
+    """The attack's solution of a problem, by the structured engine."""
+    return solve(problem, SolveSettings("structured", 2, 60.0))
 
 
 def believed(problem: Problem, people: Floats) -> Floats:
@@ -55,6 +70,12 @@ def no_engine() -> Iterator[None]:
     ours, theirs = "leafgate_plugins.maxent.solve.interior_point._iterate", "leafgate_plugins.maxent.solve.gekko.solve"
     with patch(ours, side_effect=called), patch(theirs, side_effect=called):
         yield
+
+
+def in_processes(patch: pytest.MonkeyPatch) -> None:
+    """Have several processes search, however small the problem is."""
+    patch.setattr(active_set, "MIN_CELLS_FOR_PROCESSES", 0)
+    patch.setattr(os, "cpu_count", lambda: 2)
 
 
 def truth_in(problem: Problem, release: Release, table: Table, members: Table | None = None) -> Floats:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 from command_line import leafgate
+from leafgate import Release
 from leafgate.app import load_plugins
+from leafgate.session import notebook_display
 from leafgate.session.report_formats import chosen_formats, render
 from survey import survey
 
@@ -29,6 +32,26 @@ FOR_PEOPLE = ("sheet", "model_card", "mapping:satre")
 """The documents that people decide by."""
 OF_FINDINGS = [form for form in FILES if form not in FOR_PEOPLE]
 """The formats of findings, which programs read or which show all of a report."""
+
+
+def shown_command(report: Mapping[str, Any]) -> str:
+    """The command, or the line of a policy, by which a report says that it can be made again."""
+    return view(report, "markdown").decode().strip().rpartition(": `")[2].removesuffix("`")
+
+
+def method_lines(report: Mapping[str, Any]) -> dict[str, str]:
+    """What a report says of how it was checked, by the first words of each line."""
+    return dict(re.findall(r"^- \*\*(.*?)\*\*: (.*)$", view(report, "markdown").decode(), re.MULTILINE))
+
+
+def notebook_frame(page: str) -> str:
+    """What a notebook displays of a page."""
+    return notebook_display._frame(page)
+
+
+def release_frame(release: Release) -> str | None:
+    """What a notebook displays of a release."""
+    return notebook_display.release_frame(release)
 
 
 def view(document: Mapping[str, Any], form: str) -> bytes:

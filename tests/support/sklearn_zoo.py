@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+import zipfile
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -107,4 +108,19 @@ def skops_bytes(model: Any) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         skops.io.dump(model, file)
+    return file.getvalue()
+
+
+def entries_of(content: bytes) -> dict[str, bytes]:
+    """The entries of a skops file by their names."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def with_entries(entries: Mapping[str, bytes]) -> bytes:
+    """A skops file with these entries."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
     return file.getvalue()

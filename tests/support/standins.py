@@ -31,7 +31,7 @@ from leafgate.api import (
     Unit,
 )
 from leafgate.api.registry import Plugin, Plugins, offers_of
-from leafgate.app import audit_policy
+from leafgate.app import audit_policy, load_plugins
 from leafgate.kernel.components import Component
 from leafgate.kernel.findings import Finding, Limit, Report
 from leafgate.kernel.release import Counted
@@ -152,6 +152,11 @@ def plugins_with(*offers: type[Component]) -> Plugins:
     return Plugins((basics, Plugin("spies", "acme-spies", "1.2", offers_of(offers))))
 
 
+def installed_with(*offers: type[Component]) -> Plugins:
+    """What leafgate brings along, and a stranger's plugin beside it."""
+    return Plugins((*load_plugins(["leafgate"]).entries, Plugin("spies", "acme-spies", "1.2", offers_of(offers))))
+
+
 def policy_document(**said: Any) -> dict[str, Any]:
     """A policy of attack calm and metric sizes, unless something else is said."""
     fields = {
@@ -165,10 +170,15 @@ def policy_document(**said: Any) -> dict[str, Any]:
     return fields | said
 
 
+def policy_in(folder: Path, plugins: Plugins, document: Mapping[str, Any]) -> Policy:
+    """The policy those plugins make of a document whose files are in a folder."""
+    content = json.dumps(document)
+    return policy_model(plugins).model_validate_json(content, context={"beside": folder, "root": folder})
+
+
 def policy_with(plugins: Plugins, **said: Any) -> Policy:
     """The policy those plugins make of the document."""
-    folders = {"beside": Path(), "root": Path()}
-    return policy_model(plugins).model_validate_json(json.dumps(policy_document(**said)), context=folders)
+    return policy_in(Path(), plugins, policy_document(**said))
 
 
 def audited(*offers: type[Component], weight: Sequence[int] = WEIGHT, **said: Any) -> Report:

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pytest
+
 from leafgate import Table
-from leafgate.io.tables.reader import read_table
-from leafgate.kernel.policy import Data
+from leafgate.api import LargeTable, Schema
+from leafgate.io.tables import csv, reader, records
+from leafgate.kernel.policy import CsvOptions, Data
 
 PUBLIC = {"role": "quasi_identifier"}
 CLASS = {"role": "class"}
@@ -31,7 +35,39 @@ def read(
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     data = data_of(columns or AB, options)
-    return read_table(data, data.meaning(), path)
+    return table_in(data, path)
+
+
+def table_in(data: Data, path: Path, schema: Schema | None = None) -> Table:
+    """The Table in a file, under a policy's `data` section; `schema` is its own unless it is that of another table."""
+    return reader.read_table(data, schema or data.meaning(), path)
+
+
+def population_in(data: Data, path: Path) -> Table:
+    """The public columns in a file of the population."""
+    return reader.read_population(data, data.meaning(), path)
+
+
+def known_people_in(data: Data, table: Table, path: Path) -> Table:
+    """The people in a file whom an adversary knows, of those of a table."""
+    return reader.read_people(data, table, path)
+
+
+def csv_cells(content: bytes, names: Sequence[str], place: str, **options: Any) -> pd.DataFrame:
+    """The cells of a CSV file as texts; `options` are those of `data.csv`."""
+    return csv.read_csv(content, CsvOptions(**options), list(names), place)
+
+
+def any_table_in(data: Data, path: Path) -> Table | LargeTable:
+    """The Table in a file, or a LargeTable where an engine counts very many distinct records."""
+    return reader.read_any_table(data, data.meaning(), path)
+
+
+def in_blocks(patch: pytest.MonkeyPatch, most: int = 0, size: int | None = None) -> None:
+    """Have tables of more distinct records than this read in blocks of a size, where an engine counts them."""
+    patch.setattr(reader, "MOST_IN_MEMORY", most)
+    if size is not None:
+        patch.setattr(records, "BLOCK_RECORDS", size)
 
 
 def people(table: Table, names: Sequence[str] = ()) -> Counter[tuple[Any, ...]]:

@@ -19,7 +19,6 @@ from entry_points import Point
 from leafgate import audit
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.api import Release, TreeBuilder, registry
-from leafgate.api.hookspecs import GROUP
 from leafgate.app import ExitCode, serialize
 from leafgate.testing import conformance
 from mortgage import mortgage
@@ -104,7 +103,7 @@ def stump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TreeBuilder:
 def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module with the veto of the page, installed as a distribution of its own beside the bundled plugins."""
     module = module_of_the_page("def forbidden_columns", tmp_path, monkeypatch)
-    installed = vars(registry)["entry_points"](group=GROUP)
+    installed = vars(registry)["entry_points"](group="leafgate")
     point = Point("rules", lambda: module, "acme-rules", "1.0")
     monkeypatch.setattr(registry, "entry_points", lambda group: [*installed, point])
     return module

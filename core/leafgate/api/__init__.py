@@ -59,12 +59,15 @@ if TYPE_CHECKING:
     from leafgate.kernel.belief import TableBelief as TableBelief
     from leafgate.kernel.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.kernel.components import AttackModel as AttackModel
+    from leafgate.kernel.components import Component as Component
     from leafgate.kernel.components import DataSource as DataSource
     from leafgate.kernel.components import SourceFile as SourceFile
     from leafgate.kernel.components import TreeBuilder as TreeBuilder
     from leafgate.kernel.context import ScoringContext as ScoringContext
     from leafgate.kernel.evidence import AuditorOnly as AuditorOnly
     from leafgate.kernel.evidence import PeopleCount as PeopleCount
+    from leafgate.kernel.facts import Between as Between
+    from leafgate.kernel.facts import Fact as Fact
     from leafgate.kernel.findings import Public as Public
     from leafgate.kernel.findings import Remedy as Remedy
     from leafgate.kernel.findings import Unit as Unit
@@ -87,7 +90,9 @@ if TYPE_CHECKING:
     from leafgate.kernel.metrics import ReleaseMetric as ReleaseMetric
     from leafgate.kernel.metrics import Score as Score
     from leafgate.kernel.metrics import ValueMetric as ValueMetric
+    from leafgate.kernel.noise import Law as Law
     from leafgate.kernel.noise import Noise as Noise
+    from leafgate.kernel.noise import noise_with as noise_with
     from leafgate.kernel.options import NonNegativeFloat as NonNegativeFloat
     from leafgate.kernel.options import OpenProbability as OpenProbability
     from leafgate.kernel.options import OwnersFile as OwnersFile
@@ -100,14 +105,20 @@ if TYPE_CHECKING:
     from leafgate.kernel.policy import Policy as Policy
     from leafgate.kernel.release import BuildResult as BuildResult
     from leafgate.kernel.release import Combine as Combine
+    from leafgate.kernel.release import Counted as Counted
     from leafgate.kernel.release import FileDisclosure as FileDisclosure
     from leafgate.kernel.release import Learner as Learner
+    from leafgate.kernel.release import Level as Level
+    from leafgate.kernel.release import ModelFile as ModelFile
+    from leafgate.kernel.release import Publish as Publish
     from leafgate.kernel.release import Records as Records
     from leafgate.kernel.release import Release as Release
     from leafgate.kernel.schema import Column as Column
     from leafgate.kernel.schema import Hierarchy as Hierarchy
     from leafgate.kernel.schema import Schema as Schema
+    from leafgate.kernel.schema import bin_names as bin_names
     from leafgate.kernel.schema import bin_of as bin_of
+    from leafgate.kernel.schema import bins_between as bins_between
     from leafgate.kernel.table import Table as Table
     from leafgate.kernel.table import make_table as make_table
     from leafgate.kernel.table import typed_column as typed_column
@@ -118,6 +129,8 @@ if TYPE_CHECKING:
     from leafgate.kernel.tree import children as children
     from leafgate.kernel.tree import columns_asked as columns_asked
     from leafgate.kernel.tree import leaves as leaves
+    from leafgate.kernel.tree import map_leaves as map_leaves
+    from leafgate.lazy_loading import install_command as install_command
     from leafgate.progress import report_progress as report_progress
 
 __getattr__, __dir__ = lazy_exports(__name__, "lazy", "require_installed")

@@ -12,6 +12,8 @@ apply to a plugin is skipped, with the reason; none passes silently.
 There is a relation for each check: a plain function whose docstring says what must hold. `components` has those of
 every component and of builders, `attacks` and `metrics` those of these kinds, tried on the `scenarios`; `offers` has
 those of other plugins.
+
+`grant_knowledge` makes what an attack is granted, and `validate_belief` is what an audit does to its answer.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from leafgate.api.report_formats import ReportFormat
+from leafgate.engine.knowledge import grant_knowledge
+from leafgate.engine.validation import validate_belief
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.metrics import Metric
@@ -40,8 +44,10 @@ __all__ = [
     "Scenario",
     "conformance",
     "format_conformance",
+    "grant_knowledge",
     "reader_conformance",
     "source_conformance",
+    "validate_belief",
 ]
 
 

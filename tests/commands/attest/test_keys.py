@@ -20,9 +20,8 @@ from securesystemslib.signer import SSlibKey
 
 from attested import STATEMENTS, attest, audited, private_pem, public_pem, verify
 from command_line import Ended, leafgate
-from leafgate.api import InvalidError, require_installed
+from leafgate.api import InvalidError, install_command, require_installed
 from leafgate.commands.attest.keys import public_key, sealing
-from leafgate.lazy_loading import install_command
 
 ENCRYPTED = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)).private_bytes(
     Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"planted")

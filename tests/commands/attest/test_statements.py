@@ -34,6 +34,7 @@ from attested import (
     verify,
     waived,
 )
+from clock import set_today
 from command_line import leafgate
 from leafgate.commands.attest.statement import audit_predicate
 from reports import renamed
@@ -299,7 +300,7 @@ def test_a_report_of_another_release_or_file_is_not_attested(folders: dict[str, 
 @pytest.mark.thorough
 def test_a_report_whose_waiver_is_over_is_not_attested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = waived(tmp_path)
-    monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    set_today(monkeypatch, TODAY + timedelta(days=11))
     ended = attest(folder)
     assert (ended.code, "does not apply any more" in ended.err) == (2, True)
 

@@ -33,6 +33,7 @@ from attested import (
     waived,
 )
 from cases import more
+from clock import set_today
 from command_line import Ended, leafgate
 from leafgate.api import InvalidError
 from leafgate.commands.attest.inputs import ExpectedInputs
@@ -40,7 +41,7 @@ from leafgate.commands.attest.keys import public_key, sealing
 from leafgate.commands.attest.verification import verify_statement
 from leafgate.io.json import canonical
 from leafgate.kernel.paths import paths_of
-from leafgate.session.expected_run import ExpectedRun
+from leafgate.session.expected_run import ExpectedRun, judge_waivers_again
 from survey import survey
 
 
@@ -121,7 +122,7 @@ def test_a_waiver_that_is_over_ends_the_pass(made: dict[str, Path], monkeypatch:
         assert ("no pass: fail" in ended.out) == (code == 1)
     assert verify(folder, "--as-of", (TODAY - timedelta(days=1)).isoformat()).code == 2
     assert verify(folder, "--as-of", "tomorrow").code == 2
-    monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=11))
+    set_today(monkeypatch, TODAY + timedelta(days=11))
     late = verify(folder, *everything(folder))
     assert late.code == 1
     assert f"the waiver W-1 of {FINDING} does not apply any more" in late.err
@@ -412,3 +413,15 @@ def test_what_is_no_file_of_statements_is_named(copied: Callable[[str], Path], c
     assert "planted" not in ended.err
     (folder / "statements" / STATEMENTS).unlink()
     assert (verify(folder).code, "cannot be read" in verify(folder).err) == (2, True)
+
+
+@pytest.mark.thorough
+def test_judging_again_never_lets_more_through(tmp_path: Path) -> None:
+    waived(tmp_path)
+    report: dict[str, Any] = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    same, lines = judge_waivers_again(report, TODAY)
+    assert (same is report, lines) == (True, [])
+    late, lines = judge_waivers_again(report, TODAY + timedelta(days=11))
+    assert (late["verdict"], late["waived"], late["waivers"][0]["status"], len(lines)) == ("fail", 0, "expired", 1)
+    back, lines = judge_waivers_again(late, TODAY)
+    assert (back is late, lines) == (True, [])

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from attested import TODAY, attest, audited, audited_model, statement, verify, waived
+from clock import set_today
 from command_line import Ended, leafgate
-from leafgate.disclosure.questions import answers
-from leafgate.io.ledger import read_ledger
 
 CASE = "case.json"
 TWO = {"approvals": {"decisions": 2}}
@@ -46,8 +45,7 @@ def show(folder: Path, *words: object) -> Ended:
 
 def decide(folder: Path, by: str, *words: object, choice: str = "--approve", key: str | None = None) -> Ended:
     """Decide with answers to all questions that nobody examined; a reason that names the author."""
-    report = json.loads((folder / "out" / "report.json").read_bytes())
-    questions = [each.question.name for each in answers(report) if each.state == "not examined"]
+    questions = show(folder, "--json").document["not_examined"]
     answered = [word for name in questions for word in ("--question", f"{name}=few people, says {by}")]
     private = folder / f"{KEYS.get(by, '') if key is None else key}private.pem"
     given = ["--policy", folder / "policy.yaml", choice, "--reason", f"The words of {by}", "--by", by, "--key", private]
@@ -207,7 +205,7 @@ def test_what_failed_is_rejected_and_not_approved(copied: Callable[[str], Path])
 def test_an_approval_ends_with_the_waiver_that_it_relies_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = waived(tmp_path, days=1)
     assert decide(folder, "M. Keller").code == 0
-    monkeypatch.setattr("leafgate.kernel.waivers.utc_today", lambda: TODAY + timedelta(days=2))
+    set_today(monkeypatch, TODAY + timedelta(days=2))
     ended = show(folder)
     assert (ended.code, "void: it approves, and the verdict is fail" in ended.out) == (1, True)
 
@@ -268,11 +266,11 @@ def test_an_approved_release_is_added_to_the_ledger_at_whose_head_it_was_audited
     assert (folder / "out" / CASE).read_bytes() == before
     ledger.write_bytes(begun)
     assert decide(folder, "S. Other", *named).code == 0
-    [line] = read_ledger(ledger, key.read_bytes()).lines
-    assert (line.release.path, line.data is not None) == ("out/release.json", True)
+    [line] = leafgate("ledger", "show", ledger, "--json").document["lines"]
+    assert (line["release"]["path"], line["data"] is not None) == ("out/release.json", True)
     (folder / "out" / CASE).write_bytes(before)  # as where a decision was interrupted
     assert decide(folder, "S. Other", *named).code == 0
-    assert len(read_ledger(ledger, key.read_bytes()).lines) == 1
+    assert len(leafgate("ledger", "show", ledger, "--json").document["lines"]) == 1
 
 
 def test_a_release_audited_without_the_ledger_is_not_added_where_others_left(copied: Callable[[str], Path]) -> None:

@@ -17,9 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
-from installed_readers import READERS, read_foreign
-from leafgate.commands.convert.neutral import written
-from leafgate.models.writer import object_as_file
+from installed_readers import neutral_file, object_as_file, read_foreign
 
 ROWS = 300
 
@@ -52,11 +50,10 @@ def pipeline_of(model: Any, table: pd.DataFrame, label: Any) -> Any:
 
 def files_of(model: Any, table: pd.DataFrame, folder: Path) -> list[Path]:
     """The model's own file, and a neutral one."""
-    made = object_as_file(model, READERS, table)
-    assert made is not None
+    made = object_as_file(model, table)
     paths = [folder / made[0], folder / "neutral.json"]
     paths[0].write_bytes(made[1])
-    paths[1].write_bytes(written(read_foreign(made[1], made[0])))
+    paths[1].write_bytes(neutral_file(read_foreign(made[1], made[0])))
     return paths
 
 

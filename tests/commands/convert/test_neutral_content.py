@@ -13,9 +13,8 @@ import pandas as pd
 import pytest
 
 from command_line import Ended, leafgate
-from installed_readers import read_foreign
+from installed_readers import neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
 from leafgate.readers import ArithmeticStep, CategoryCodes, MissingIndicator, ModelIR, Numeric, OneHot, TreeIR
 
 N = 400
@@ -247,7 +246,7 @@ def test_a_feature_that_no_test_asks_about_is_written_without_numbers() -> None:
     )
     names = ("age", "pay", "ward", "ward_b", "no pay")
     model = ModelIR("skops", names, ("no", "yes"), (LEAVES,), "shares", origins=origins, discloses=())
-    content = written(model)
+    content = neutral_file(model)
     assert not [number for number in (b"1381", b"1277", b"2.5") if number in content]
     again = read_foreign(content, "m")
     assert "other_content" not in {item.kind for item in again.discloses}

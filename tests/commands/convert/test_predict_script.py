@@ -17,18 +17,14 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from installed_readers import read_foreign
+from installed_readers import PREDICT_SCRIPT, neutral_file, read_foreign
 from leafgate.api import ReleaseError
-from leafgate.commands.convert import neutral
-from leafgate.commands.convert.neutral import written
-from leafgate.ir.validate import check_model
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, TreeIR
 from producer_matrix import PRODUCERS, Producer, model_of
 from random_models import CELLS, random_model
 from repairs import fit_in, people, policy_file
 from routed_answers import cells_of, expected
 
-SCRIPT = Path(neutral.__file__).parent / "predict.py"
 ALL_AT_ONCE = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("predict", sys.argv[1])
@@ -47,7 +43,7 @@ json.dump(answers, sys.stdout)
 def answered(models: Sequence[tuple[Path, dict[str, list[Any]]]]) -> list[Any]:
     """What the script answers for these files and cells, in a Python that finds no leafgate."""
     given = json.dumps([(str(path), cells) for path, cells in models])
-    command = [sys.executable, "-I", "-c", ALL_AT_ONCE, str(SCRIPT)]
+    command = [sys.executable, "-I", "-c", ALL_AT_ONCE, str(PREDICT_SCRIPT)]
     ended = subprocess.run(command, input=given, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stderr
     found: list[Any] = json.loads(ended.stdout)
@@ -59,7 +55,7 @@ def compare(models: dict[str, ModelIR], folder: Path) -> int:
     asked, wanted = [], []
     for number, (name, model) in enumerate(models.items()):
         path = folder / f"{number}.json"
-        path.write_bytes(written(model))
+        path.write_bytes(neutral_file(model))
         cells = cells_of(model, 300, number)
         try:
             answers = expected(read_foreign(path.read_bytes(), name), cells)
@@ -115,7 +111,7 @@ def test_the_script_answers_as_leafgate_for_random_models_over_sets_gaps_and_ref
     asked, wanted = [], []
     for name, model in sound.items():
         path = tmp_path / f"{name}.json"
-        path.write_bytes(written(model))
+        path.write_bytes(neutral_file(model))
         cells = dict(zip(("job", "grade", "age"), map(list, zip(*CELLS, strict=True)), strict=True))
         asked.append((path, cells))
         wanted.append((name, *expected(model, cells)))
@@ -129,7 +125,7 @@ def test_the_script_answers_as_leafgate_for_random_models_over_sets_gaps_and_ref
 def is_sound(model: ModelIR) -> bool:
     """Can somebody take every branch?"""
     try:
-        check_model(model, "m")
+        read_foreign(neutral_file(model), "m")
         expected(model, dict(zip(("job", "grade", "age"), map(list, zip(*CELLS, strict=True)), strict=True)))
     except ReleaseError:
         return False
@@ -150,7 +146,7 @@ def model_in(folder: Path, **others: Any) -> Path:
     model = ModelIR(
         "made", ("age", "nurse"), ("no", "yes"), (tree,), "shares", discloses=(), origins=(Numeric("age"), nurse)
     )
-    (folder / "model.json").write_bytes(written(replace(model, **others)))
+    (folder / "model.json").write_bytes(neutral_file(replace(model, **others)))
     return folder / "model.json"
 
 
@@ -160,7 +156,11 @@ PEOPLE = 'job,extra,age\r\nnurse,1,50\nnurse,2,\n?,3,50\nclerk,4,?\n"smith, old"
 def run(*words: Any) -> subprocess.CompletedProcess[str]:
     """The script as a user runs it, in a Python that finds no leafgate."""
     return subprocess.run(
-        [sys.executable, "-I", SCRIPT, *map(str, words)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-I", PREDICT_SCRIPT, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -214,7 +214,7 @@ def test_scores_that_are_no_softmax_are_not_printed(tmp_path: Path) -> None:
 
 
 def test_one_person_may_be_a_mapping(tmp_path: Path) -> None:
-    script = runpy.run_path(str(SCRIPT))
+    script = runpy.run_path(str(PREDICT_SCRIPT))
     model = script["load"](model_in(tmp_path))
     people = [{"age": 50, "job": "nurse"}, {"age": math.nan, "job": None}, {"age": "30", "job": "clerk"}]
     assert model.predict(people) == ["no", "no", "no"]
@@ -234,7 +234,7 @@ def test_commands_write_the_script_beside_a_neutral_file(command: str, tmp_path:
     }[command]
     ended = leafgate(*words, "--script")
     assert ended.code == 0, ended.err
-    assert (new.parent / "predict.py").read_bytes() == SCRIPT.read_bytes()
+    assert (new.parent / "predict.py").read_bytes() == PREDICT_SCRIPT.read_bytes()
     assert "python predict.py new.json PEOPLE.csv > ANSWERS.csv" in ended.out
     answers = run(new, tmp_path / "people.csv").stdout.splitlines()
     assert len(answers) == 301

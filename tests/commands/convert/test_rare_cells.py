@@ -20,11 +20,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import Ended, leafgate
+from installed_readers import Encoding, leaves_of, minimise
 from leafgate import Table
 from leafgate.api import Column, Schema, make_table, typed_column
 from leafgate.commands.convert.equivalence import on_data
 from leafgate.commands.convert.merging import without_idle_tests
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.commands.convert.rare_cells import (
     TableOfPolicy,
     complete_public_lists,
@@ -33,12 +33,9 @@ from leafgate.commands.convert.rare_cells import (
     moved_threshold,
     roundest_number,
 )
-from leafgate.commands.convert.scrub import minimise
 from leafgate.models.exposure.cells import column_cells
-from leafgate.models.lowering.encoding import Encoding
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, Numeric, TreeIR
-from leafgate_plugins.sklearn.writer import entries_of
-from sklearn_zoo import skops_bytes
+from sklearn_zoo import entries_of, skops_bytes
 
 DECIMALS = st.integers(-2_000_000, 2_000_000).map(lambda number: number / 1000)
 SINGLES = st.floats(width=32, min_value=-1e6, max_value=1e6, allow_subnormal=False)

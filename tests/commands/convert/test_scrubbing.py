@@ -11,28 +11,27 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate as gate
 from command_line import leafgate
 from feature_rows import predicted, votes
-from installed_readers import read_foreign
+from installed_readers import minimise, neutral_file, read_foreign, rows_of
 from leafgate import ReleaseError
 from leafgate.algorithms.consistency import share_units
 from leafgate.api import FileDisclosure, Schema
 from leafgate.commands.convert.equivalence import unproved, with_unproved
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.rounding import largest_change, precision, rounded, same_labels
+from leafgate.commands.convert.rounding import largest_change, precision, rounded, same_labels, with_rounded_numbers
 from leafgate.commands.convert.sampling import random_cells
-from leafgate.commands.convert.scrub import LeafContent, compare_on_random_points, minimise, refuse_different
+from leafgate.commands.convert.scrub import LeafContent, Proof, compare_on_random_points, refuse_different
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import counts_recoverable, identifiable_rows
-from leafgate.models.points import rows_of
 from leafgate.readers import LEAF, RATIOS_DISCLOSURE, CategoryCodes, ModelIR, TreeIR
 from leafgate.session.draft import model_hints
 from sample_model import MODEL, with_tree
@@ -119,7 +118,7 @@ def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Lea
             refuse_different([("points", proof)], leaves, "model", 100)
         return
     assert proof.different == 0
-    result = read_foreign(written(less), "less")
+    result = read_foreign(neutral_file(less), "less")
     assert result.level == leaves or "scores_betray_counts" in {item.kind for item in less.discloses}
     assert result.level == less.level
     assert not {"seed", "impurity", "bootstrap_rows", "sizes"} & {item.kind for item in less.discloses}
@@ -236,7 +235,7 @@ def test_a_pickle_is_converted_by_who_trusts_it(folder: Path) -> None:
     assert (refused.code, "--trust" in refused.err) == (2, True)
     assert leafgate("convert", folder / "m.joblib", folder / "m.json", "--trust").code == 0
     pickled, zipped = (read_foreign((folder / name).read_bytes(), name) for name in ("m.json", "m.skops"))
-    assert written(pickled).replace(b"scikit-learn in memory", b"skops") == written(zipped)
+    assert neutral_file(pickled).replace(b"scikit-learn in memory", b"skops") == neutral_file(zipped)
     assert (folder / "m.json").stat().st_mode & 0o077 == 0
 
 
@@ -273,14 +272,14 @@ def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
         model = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(frame, job == "smith")
         whole = gate.from_sklearn(model)
         less = minimise(whole, "labels", "model")
-        assert b"lighthouse keeper" in written(whole)
-        content = written(less)
+        assert b"lighthouse keeper" in neutral_file(whole)
+        content = neutral_file(less)
         assert b"smith" in content
         assert b"nurse" not in content
         assert b"lighthouse keeper" not in content
         assert [(item.kind, item.severity) for item in less.discloses] == [("categories", "low")]
         assert compare_on_random_points(whole, less, 0).different == 0
-        silent = read_foreign(written(replace(whole, discloses=())), "model")
+        silent = read_foreign(neutral_file(replace(whole, discloses=())), "model")
         assert "categories" in {item.kind for item in silent.discloses}
 
 
@@ -332,8 +331,8 @@ def of_shares(shares: list[float]) -> Any:
 )
 def test_shares_to_the_last_digit_betray_counts_and_rounded_ones_do_not(shares: list[float], level: str) -> None:
     model = of_shares(shares)
-    assert read_foreign(written(model), "model").level == level
-    assert read_foreign(written(minimise(model, "shares", "model")), "model").level == "shares"
+    assert read_foreign(neutral_file(model), "model").level == level
+    assert read_foreign(neutral_file(minimise(model, "shares", "model")), "model").level == "shares"
 
 
 PAIRS = np.array([(some, n - some) for n in range(2, 201) for some in range(1, n)], dtype=float)
@@ -462,7 +461,7 @@ def test_a_step_of_more_than_two_digits_is_refused_where_a_reader_may_count_peop
         assert refused in str(error.value)
         return
     less = minimise(model, "shares", "model", units)
-    result = read_foreign(written(less), "model")
+    result = read_foreign(neutral_file(less), "model")
     assert result.level == "shares"
     assert result.discloses == less.discloses
     assert [item.says for item in less.discloses] == [f"shares of classes, rounded to {precision(units)}"]
@@ -489,7 +488,7 @@ def test_shares_are_rounded_to_a_step_and_pass_an_audit(folder: Path) -> None:
     assert "shares of classes, rounded to steps of 0.05" in [item["says"] for item in found["evidence"]["discloses"]]
     lied = replace(tree, values=rounded(np.nan_to_num(0.8 * tree.values + 0.1, nan=0.5), 20))
     for other in (replace(less, trees=(lied,)), replace(less, discloses=(RATIOS_DISCLOSURE,))):
-        (folder / "scrubbed.json").write_bytes(written(other))  # another leaf, and a step that is not stated
+        (folder / "scrubbed.json").write_bytes(neutral_file(other))  # another leaf, and a step that is not stated
         assert leafgate("audit", folder / "policy.yaml").code == 3
 
 
@@ -528,7 +527,7 @@ def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_t
     assert leafgate("audit", folder / "policy.yaml").code == 0
     (tree,) = less.trees
     lied = replace(tree, values=rounded(np.nan_to_num(0.9 * tree.values + 0.05, nan=0.5), 100))
-    (folder / "scrubbed.json").write_bytes(written(replace(less, trees=(lied,))))
+    (folder / "scrubbed.json").write_bytes(neutral_file(replace(less, trees=(lied,))))
     assert leafgate("audit", folder / "policy.yaml").code == 3
 
 
@@ -561,3 +560,61 @@ def test_of_three_classes_a_share_may_be_off_by_a_unit_for_what_is_left_over() -
     assert identifiable_rows(np.array([[0.333, 0.333, 0.334]]), 1000).tolist() == [
         True
     ]  # a third each, of 3, 6, 9 ... people
+
+
+def test_a_model_that_would_predict_otherwise_is_refused_without_counting_the_people() -> None:
+    proof = Proof(points=1234, different=3, of_people=True)
+    with pytest.raises(ReleaseError, match="would predict otherwise on some of the records of the table") as refused:
+        refuse_different([("records of the table", proof)], "labels", "m.skops")
+    assert not re.search(r"\d", str(refused.value).replace("m.skops", ""))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-4, 0.03, 1.0, 25.0, 1e6]), st.sampled_from([0.0, 1.0, -7e3]))
+def test_rounded_numbers_are_nobodys_and_cost_next_to_nothing(seed: int, scale: float, start: float) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 9, (200, 3))
+    people = np.round(start + scale * (rows[:, 0] + rng.normal(0, 1, 200)), 6)
+    model = gate.from_sklearn(DecisionTreeRegressor(min_samples_leaf=10, random_state=0).fit(rows, people))
+    before, after = (one.trees[0].values[one.trees[0].leaves, 0] for one in (model, with_rounded_numbers(model)))
+    assert len(before) == len(after)
+    assert np.abs(after - before).max() <= np.std(before) / 2
+    assert np.mean((after - before) ** 2) <= np.var(before) / 40
+    assert not set(after.tolist()) & set(people.tolist())
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_people_do_not_follow_from_rounded_means_of_whole_numbers(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 9, (400, 3))
+    people = np.rint(scale * (rows[:, 0] + rng.normal(0, 1, 400)))
+    model = gate.from_sklearn(DecisionTreeRegressor(min_samples_leaf=10, random_state=0).fit(rows, people))
+    assert minimise(model, "labels", "model").level == "counts"
+    assert minimise(with_rounded_numbers(model), "labels", "model").level == "labels"
+
+
+def test_people_do_not_follow_from_numbers_that_are_moved_back() -> None:
+    """Of shares of yes and no in thousandths, .5 is of an even number of few people; so they are hundredths."""
+    rows = np.repeat([[0.0], [1.0], [2.0]], [6, 10, 11], axis=0)
+    people = np.concatenate([np.repeat([1.0, 0.0], sides) for sides in ((2, 4), (5, 5), (6, 5))])
+    model = gate.from_sklearn(DecisionTreeRegressor(random_state=0).fit(rows, people))
+    rounded = with_rounded_numbers(replace(model, discloses=()))
+    numbers = rounded.trees[0].values[rounded.trees[0].leaves, 0]
+    gaps = np.diff(np.sort(numbers))
+    assert np.allclose(gaps, np.round(gaps, 2), atol=1e-12)
+    assert minimise(rounded, "labels", "model").level == "labels"
+
+
+def test_as_few_digits_are_dropped_whatever_else_the_file_tells() -> None:
+    """The file of scikit-learn tells the people of each node, which a repair takes out."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 9, (400, 3))
+    model = gate.from_sklearn(DecisionTreeRegressor(min_samples_leaf=10).fit(rows, 100.5 * rows[:, 0]))
+    assert model.level == "counts"
+    before, after = (one.trees[0].values[one.trees[0].leaves, 0] for one in (model, with_rounded_numbers(model)))
+    assert np.abs(after - before).max() <= np.std(before) / 20
+
+
+def test_scores_of_boosting_are_not_rounded() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = gate.from_sklearn(GradientBoostingRegressor(n_estimators=3).fit(rows, rows[:, 0]))
+    assert with_rounded_numbers(model) is model

@@ -22,10 +22,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from installed_readers import READERS, read_foreign
+from installed_readers import onnx_file, read_foreign
 from leafgate import ReleaseError
 from leafgate.commands.convert.witness import check_written
-from leafgate.models.writer import model_as_file
 from leafgate.readers import LEAF
 
 N = 300
@@ -130,7 +129,7 @@ def test_an_audit_takes_truth_values_for_the_numbers_that_they_are(tmp_path: Pat
 def test_a_file_that_answers_otherwise_than_its_model_is_refused(tmp_path: Path) -> None:
     filled_model(tmp_path, "a constant text")
     model = read_foreign((tmp_path / "model.skops").read_bytes(), "model.skops")
-    again = read_foreign(model_as_file(model, b"", "new.onnx", READERS), "new.onnx")
+    again = read_foreign(onnx_file(model), "new.onnx")
     check_written(model, again, "new.onnx")
     tree = again.trees[0]
     turned = replace(tree, low=tree.high, high=tree.low)

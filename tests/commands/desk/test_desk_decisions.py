@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from attested import private_pem, write_keys
+from clock import set_today
 from command_line import leafgate
 from decided_cases import is_approved
 from desk_client import Attacker
@@ -30,7 +31,6 @@ from leafgate.commands.desk.decisions import Decider, decided_about
 from leafgate.commands.desk.jobs import Job, ask_job
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.errors import InvalidError
-from leafgate.kernel import waivers
 
 EVERY_PAGE = ["", "/check", "/policy", "/requester", "/questions/people", "/runs/1", "/runs/1/decision"]
 DECISION = "/cases/a/runs/1/decision"
@@ -315,7 +315,7 @@ def test_a_waiver_that_is_over_lets_nothing_pass_any_more(folder: Path, monkeypa
     assert (job.report or {})["verdict"] == "pass"
     desk = Checker(folder, 1).desk
     assert "<td>Pass, not decided" in desk.get("/").text
-    monkeypatch.setattr(waivers, "utc_today", lambda: today + timedelta(days=1))
+    set_today(monkeypatch, today + timedelta(days=1))
     assert "<td>Fail" in desk.get("/").text
     assert "Fail: do not release this file" in desk.get(f"/cases/a/runs/{job.number}").text
     assert Job(job.case, job.number).differences == []

@@ -15,10 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from desk_visits import Person, RunningDesk, violations
-from leafgate.cli import run
-from leafgate.commands.demo.audits import policy_text
-from leafgate.commands.demo.people import people_csv
+from command_line import leafgate
+from desk_visits import Person, RunningDesk, demo_people, demo_policy, violations
 
 KNOWN = {
     "Is each row one person": "Yes",
@@ -40,10 +38,10 @@ def desk(tmp_path: Path) -> Iterator[RunningDesk]:
 
 def demo_files(folder: Path) -> None:
     """The demonstration's people, and the tree that fails."""
-    (folder / "people.csv").write_bytes(people_csv(1000, 1))
-    (folder / "test.csv").write_bytes(people_csv(1000, 2))
-    (folder / "unprotected.yaml").write_text(policy_text("unprotected"), encoding="utf-8")
-    assert run(["build", str(folder / "unprotected.yaml"), "--out", str(folder / "tree.json")]) == 0
+    (folder / "people.csv").write_bytes(demo_people(1000, 1))
+    (folder / "test.csv").write_bytes(demo_people(1000, 2))
+    (folder / "unprotected.yaml").write_text(demo_policy("unprotected"), encoding="utf-8")
+    assert leafgate("build", folder / "unprotected.yaml", "--out", folder / "tree.json").code == 0
 
 
 @pytest.mark.thorough
@@ -125,7 +123,7 @@ def fitted_model(table: pd.DataFrame, target: str, file: Path, least: int) -> No
 @pytest.mark.slow
 def test_a_pipeline_comes_to_a_verdict_and_a_repaired_pass(person: Person, desk: RunningDesk) -> None:
     for name, seed in (("people.csv", 1), ("test.csv", 2)):
-        (desk.folder / name).write_bytes(people_csv(1500, seed))
+        (desk.folder / name).write_bytes(demo_people(1500, seed))
     people = pd.read_csv(desk.folder / "people.csv").drop(columns="name")
     fitted_model(people, "chronically_ill", desk.folder / "pipeline.skops", 4)
     person.opens(desk)
@@ -169,7 +167,7 @@ def test_several_rows_of_a_person_and_two_spellings_are_asked_about(person: Pers
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 def test_a_model_of_r_comes_to_a_verdict_and_a_repaired_pass(person: Person, desk: RunningDesk) -> None:
     for name, seed in (("people.csv", 1), ("test.csv", 2)):
-        (desk.folder / name).write_bytes(people_csv(1500, seed))
+        (desk.folder / name).write_bytes(demo_people(1500, seed))
     script = (
         "people <- read.csv('people.csv', stringsAsFactors=TRUE); people$name <- NULL;"
         "saveRDS(rpart::rpart(chronically_ill ~ age + sex + smoker, people, minbucket=3, cp=0.001), 'model.rds')"
@@ -186,7 +184,7 @@ def test_a_model_of_r_comes_to_a_verdict_and_a_repaired_pass(person: Person, des
 
 @pytest.mark.slow
 def test_a_run_is_cancelled_and_one_outlives_the_page_and_the_desk(person: Person, desk: RunningDesk) -> None:
-    (desk.folder / "people.csv").write_bytes(people_csv(1500, 1))
+    (desk.folder / "people.csv").write_bytes(demo_people(1500, 1))
     person.opens(desk)
     person.begins(desk, "tree", table="people.csv")
     page = person.page
@@ -213,7 +211,7 @@ def test_a_run_is_cancelled_and_one_outlives_the_page_and_the_desk(person: Perso
 
 @pytest.mark.slow
 def test_a_pickle_is_refused_with_what_to_do(person: Person, desk: RunningDesk) -> None:
-    (desk.folder / "people.csv").write_bytes(people_csv(300, 1))
+    (desk.folder / "people.csv").write_bytes(demo_people(300, 1))
     (desk.folder / "model.pkl").write_bytes(pickle.dumps({"a": [1.5]}))
     person.opens(desk)
     person.begins(desk, "pickle", model="model.pkl", table="people.csv")
@@ -225,7 +223,7 @@ def test_a_pickle_is_refused_with_what_to_do(person: Person, desk: RunningDesk) 
 
 @pytest.mark.slow
 def test_two_windows_and_a_keyboard_alone(person: Person, desk: RunningDesk, browser: Any) -> None:
-    (desk.folder / "people.csv").write_bytes(people_csv(300, 1))
+    (desk.folder / "people.csv").write_bytes(demo_people(300, 1))
     person.opens(desk)
     page = person.page
     page.keyboard.press("Tab")

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate.app import load_policy, parse_yaml
 from leafgate.cli import run
 from leafgate.commands.desk.cases import Case, Desk
 from leafgate.commands.desk.jobs import Job, Line, ask_job
@@ -24,8 +25,6 @@ from leafgate.commands.desk.policy_text import REMOVED, PolicyText
 from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
 from leafgate.commands.desk.reading import read_files
 from leafgate.commands.desk.results import protected_build, remedies_for
-from leafgate.io.yaml import parse_yaml
-from leafgate.policy.load import load_policy
 
 FIRST = """\
 leafgate: 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate.app import load_policy
 from leafgate.commands.diff.reports import moved
-from leafgate.disclosure.intervals import Range, range_of, share_range
+from leafgate.disclosure.intervals import Range, range_of, range_of_value, share_range
 from survey import policy, survey
 
 CHANGES: list[tuple[dict[str, Any], list[tuple[str, str]], int]] = [
@@ -320,3 +320,23 @@ def test_a_range_holds_as_far_as_it_is_told(document: Any, direction: Any, limit
 def test_a_share_of_two_ranges_is_as_wide_as_it_may_be() -> None:
     found = share_range({"from": 10, "to": 19}, {"from": 20, "to": 29})
     assert found == Range(10 / 29, 19 / 20)
+
+
+def test_an_accuracy_in_steps_does_not_contradict_the_verdict_by_it() -> None:
+    in_steps, exact = range_of_value(STEPPED), range_of_value(STEPPED | {"step": 0.001})
+    assert in_steps is not None
+    assert in_steps.holds("at_least", STEPPED["limit"]["at_least"]) is None
+    assert exact is not None
+    assert exact.holds("at_least", STEPPED["limit"]["at_least"]) is False
+
+
+STEPPED: dict[str, Any] = {
+    "id": "accuracy",
+    "passed": True,
+    "value": 0.67,
+    "step": 0.01,
+    "limit": {"at_least": 0.673},
+    "people": None,
+    "beyond": None,
+    "evidence": {},
+}

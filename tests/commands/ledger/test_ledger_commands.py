@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from clock import set_today
 from command_line import leafgate, process
-from leafgate.io.ledger import keyed_digest
-from leafgate.kernel import waivers
+from ledgers import keyed_digest
 from nights import KEY, Nights
 
 
@@ -74,7 +75,7 @@ def test_a_report_for_auditors_stands_there_by_a_digest_under_the_key(nights: Ni
 
 
 def test_the_only_clock_is_the_date_of_a_line_without_one(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waivers, "utc_today", lambda: __import__("datetime").date(2031, 5, 6))
+    set_today(monkeypatch, date(2031, 5, 6))
     nights.add(0)
     nights.add(1, "--date", "2026-11-02")
     dates = [json.loads(line)["date"] for line in nights.ledger.read_bytes().splitlines()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,7 @@ from command_line import leafgate
 from leafgate import Audit, LeafgateError
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
-from leafgate.api import Column, Schema, columns_asked, make_table
-from leafgate.app import load_plugins
-from leafgate.commands.repair.distil import with_features
-from leafgate.commands.repair.refit import columns_taken
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.reader import read_foreign
+from leafgate.api import columns_asked
 from repairs import people, policy_file
 from sklearn_zoo import skops_bytes
 
@@ -70,38 +64,9 @@ def test_with_all_columns_the_first_sentence_names_those_that_the_given_model_do
     assert found.sentences[0] == f"asks about columns that the given model does not take: {named}"
 
 
-def test_a_model_takes_the_columns_of_features_that_no_tree_asks_about() -> None:
-    table = patients(0, 300)
-    rows = table.drop(columns="class")
-    stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(rows, table["class"])
-    model = read_foreign(skops_bytes(stump), "model.skops", load_plugins().readers)
-    public = tuple(Column(str(name), frozenset({"quasi_identifier"}), bounds=(0.0, 99.0)) for name in rows)
-    schema = Schema((*public, Column("class", frozenset({"class"}), values=("a", "b"))))
-    assert columns_taken(model, {}, schema, "model.skops") == {"age", "zip", "sex", "visits"}
-    renamed = replace(model, features=("age", "zip", "sex", "v"))
-    encoding = {"v": Encoding(column="visits")}
-    assert columns_taken(renamed, encoding, schema, "model.skops") == {"age", "zip", "sex", "visits"}
-
-
 def test_an_unknown_choice_of_columns_is_refused() -> None:
     with pytest.raises(LeafgateError, match="choose from used, all"):
         repair_model(audited(["age", "zip"]), columns="some")
-
-
-def test_sensitive_columns_stay_for_limits_on_what_is_learned_of_them() -> None:
-    schema = Schema(
-        (
-            Column("age", frozenset({"quasi_identifier"}), bounds=(0.0, 9.0)),
-            Column("visits", frozenset({"quasi_identifier"}), bounds=(0.0, 9.0)),
-            Column("ill", frozenset({"sensitive"}), values=("no", "yes")),
-            Column("class", frozenset({"class"}), values=("a", "b")),
-        )
-    )
-    rows = pd.DataFrame({"age": [1.0, 1.0], "visits": [1.0, 2.0], "ill": ["no", "no"], "class": ["a", "a"]})
-    table = make_table(schema, rows)
-    less = with_features(table, {"age"})
-    assert [column.name for column in less.schema.columns] == ["age", "ill", "class"]
-    assert len(less) == len(table) == 2  # equal records stay apart, as the scores of each are
 
 
 @pytest.mark.thorough

@@ -1,7 +1,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from command_line import Ended, leafgate
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
-from leafgate.app import open_session
-from leafgate.commands.repair.plan import opened_model
-from leafgate.commands.repair.plan import repaired as repaired_outcome
-from leafgate.commands.repair.trials import Workbench
-from leafgate.commands.repair.wording import success_lines
 from repairs import fit_in, people, policy_file
 from sklearn_zoo import skops_bytes
 
@@ -352,21 +346,6 @@ def test_no_small_number_of_people_is_told(tmp_path: Path) -> None:
     assert ended.code == 0
     assert "not told of so few people before, not told of so few people after" in ended.out
     assert not re.search(r"0\.\d", ended.out.partition("repairs:")[0])
-
-
-@pytest.mark.thorough
-def test_limits_judged_by_samples_are_named_because_many_candidates_were_asked(tmp_path: Path) -> None:
-    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
-    session, model = open_session(policy_file(tmp_path, K10)), tmp_path / "model.skops"
-    with Workbench.opened(session, "new.json", model.read_bytes()) as bench:
-        outcome = repaired_outcome(bench, opened_model(model, session), model, fit_anew=False)
-        assert outcome.best is not None
-        new, report = outcome.best.model, outcome.best.report
-        assert not [line for line in success_lines(outcome, outcome.best, new, bench) if "samples" in line]
-        findings = [replace(one, evidence={**one.evidence, "judged_by": "interval"}) for one in report.findings]
-        sampled = replace(outcome.best, report=replace(report, findings=findings))
-        [line] = [line for line in success_lines(outcome, sampled, new, bench) if "samples" in line]
-    assert "k_anonymity@linking#class; several audits" in line
 
 
 def test_a_format_that_cannot_hold_the_model_is_refused_before_the_search(

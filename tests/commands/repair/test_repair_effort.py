@@ -18,7 +18,6 @@ from leafgate import Audit
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
 from leafgate.api import InvalidError
-from leafgate.search.budget import PEOPLE_BY_TREES, WORK, Budget
 from repairs import people
 
 MODELS = {
@@ -53,25 +52,6 @@ def busy(number: int) -> Iterator[None]:
         for loop in loops:
             loop.kill()
             loop.join()
-
-
-def test_an_audit_counts_more_with_people_and_trees() -> None:
-    budget = Budget.of(0.5, None)
-    assert budget.work == WORK / 2
-    budget.count_audit(PEOPLE_BY_TREES, 3)
-    assert budget.done == 4
-    budget.count_audit(0, 0)
-    assert budget.done == 5
-
-
-def test_a_budget_says_what_ended_the_search_only_once_it_did() -> None:
-    budget = Budget(work=10)
-    budget.count_audit(5 * PEOPLE_BY_TREES, 1)
-    assert not budget.is_over()
-    before = budget.ended_by
-    assert budget.is_over(0.5)
-    assert (before, budget.ended_by) == ("", "work")
-    assert Budget(seconds=0).is_over()
 
 
 @pytest.mark.thorough

@@ -21,12 +21,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from installed_readers import read_foreign
+from installed_readers import Encoding, lower_model, neutral_file, read_foreign
 from leafgate.algorithms.prediction import predict
 from leafgate.app import open_session
-from leafgate.commands.convert.neutral import written
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from leafgate.readers import LEAF, ModelIR, TreeIR
 from onnx_pipelines import session as onnx_session
 from sklearn_zoo import skops_bytes
@@ -235,7 +232,7 @@ def test_several_features_of_an_explained_column_are_of_that_column(tmp_path: Pa
         subsets={0: frozenset({"nurse", "smith"}), 4: frozenset({"clerk"})},
     )
     model = ModelIR("made", ("f7", "age"), ILL, (tree,), "labels", discloses=())
-    (tmp_path / "model").write_bytes(written(model))
+    (tmp_path / "model").write_bytes(neutral_file(model))
     ended = leafgate("convert", tmp_path / "model", tmp_path / "new.onnx")
     assert ended.code == 0, ended.err
     assert len(read_foreign((tmp_path / "new.onnx").read_bytes(), "new").features) == 3
@@ -285,7 +282,7 @@ def test_a_format_that_cannot_hold_the_given_model_is_refused_before_the_search(
         high=np.array([2, LEAF, LEAF]),
         values=np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]),
     )
-    (tmp_path / "model.json").write_bytes(written(ModelIR("made", ("age",), ILL, (tree,), "labels", discloses=())))
+    (tmp_path / "model.json").write_bytes(neutral_file(ModelIR("made", ("age",), ILL, (tree,), "labels", discloses=())))
     searched: list[str] = []
     monkeypatch.setattr("leafgate.commands.repair.ladder.Ladder.run", lambda plan: searched.append(plan.name))
     ended = repaired(tmp_path, "model.json", "new.onnx")

@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
+from installed_readers import lower_model
 from leafgate import LeafgateError
 from leafgate import audit as audit_model
 from leafgate import repair as repair_model
@@ -42,10 +43,9 @@ from leafgate.commands.repair.distil import growers, model_of, ranked
 from leafgate.commands.repair.plan import Outcome, opened_model, repaired
 from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.trials import FITTED_ANEW, Workbench
-from leafgate.commands.repair.wording import choice_words
+from leafgate.commands.repair.wording import choice_words, success_lines
 from leafgate.kernel.tree import tree_arrays
-from leafgate.models.lowering.release import lower_model
-from leafgate.search.budget import Budget
+from leafgate.search.budget import PEOPLE_BY_TREES, WORK, Budget
 from leafgate.search.people import folds_of, parts_of, rows_at
 from repairs import every_pruning, fit_in, people, policy_file
 from sklearn_zoo import skops_bytes
@@ -538,3 +538,37 @@ def test_a_model_of_numbers_is_fitted_anew_with_the_limits_and_keeps_its_use(kin
     assert not numbers & set(income)
     own = r2_score(unseen.numbers("income"), predicted_numbers(release, unseen), sample_weight=unseen.weight)
     assert own > r2_score(truth, peer.predict(others)) - 0.03
+
+
+@pytest.mark.thorough
+def test_limits_judged_by_samples_are_named_because_many_candidates_were_asked(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
+    session, model = open_session(policy_file(tmp_path, K10)), tmp_path / "model.skops"
+    with Workbench.opened(session, "new.json", model.read_bytes()) as bench:
+        outcome = repaired(bench, opened_model(model, session), model, fit_anew=False)
+        assert outcome.best is not None
+        new, report = outcome.best.model, outcome.best.report
+        assert not [line for line in success_lines(outcome, outcome.best, new, bench) if "samples" in line]
+        findings = [replace(one, evidence={**one.evidence, "judged_by": "interval"}) for one in report.findings]
+        sampled = replace(outcome.best, report=replace(report, findings=findings))
+        [line] = [line for line in success_lines(outcome, sampled, new, bench) if "samples" in line]
+    assert "k_anonymity@linking#class; several audits" in line
+
+
+def test_an_audit_counts_more_with_people_and_trees() -> None:
+    budget = Budget.of(0.5, None)
+    assert budget.work == WORK / 2
+    budget.count_audit(PEOPLE_BY_TREES, 3)
+    assert budget.done == 4
+    budget.count_audit(0, 0)
+    assert budget.done == 5
+
+
+def test_a_budget_says_what_ended_the_search_only_once_it_did() -> None:
+    budget = Budget(work=10)
+    budget.count_audit(5 * PEOPLE_BY_TREES, 1)
+    assert not budget.is_over()
+    before = budget.ended_by
+    assert budget.is_over(0.5)
+    assert (before, budget.ended_by) == ("", "work")
+    assert Budget(seconds=0).is_over()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,17 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from installed_readers import Encoding, read_foreign
 from leafgate import repair as repair_model
+from leafgate.api import Column, Schema, make_table
 from leafgate.app import open_session
-from leafgate.commands.repair.refit import Settings, rows_for
+from leafgate.commands.repair.distil import with_features
+from leafgate.commands.repair.refit import Settings, columns_taken, rows_for
 from leafgate.commands.repair.tuning import tuned_settings
 from leafgate.models.reader import read_model
 from leafgate.search.people import folds_of
 from repairs import fit_in, people, policy_file
+from sklearn_zoo import skops_bytes
 
 
 def numbers(seed: int) -> pd.DataFrame:
@@ -90,3 +95,33 @@ def test_the_tuned_tree_is_the_first_thing_that_is_fitted_anew() -> None:
     anew = found.candidates[found.candidates["step"] == "distillation"]
     assert anew["words"].iloc[0].startswith("DecisionTreeClassifier, min_samples_leaf ")
     assert anew["verdict"].iloc[0] == "pass"
+
+
+def test_a_model_takes_the_columns_of_features_that_no_tree_asks_about() -> None:
+    table = people(0, 300)
+    table["visits"] = 3
+    rows = table.drop(columns="class")
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(rows, table["class"])
+    model = read_foreign(skops_bytes(stump), "model.skops")
+    public = tuple(Column(str(name), frozenset({"quasi_identifier"}), bounds=(0.0, 99.0)) for name in rows)
+    schema = Schema((*public, Column("class", frozenset({"class"}), values=("a", "b"))))
+    assert columns_taken(model, {}, schema, "model.skops") == {"age", "zip", "sex", "visits"}
+    renamed = replace(model, features=("age", "zip", "sex", "v"))
+    encoding = {"v": Encoding(column="visits")}
+    assert columns_taken(renamed, encoding, schema, "model.skops") == {"age", "zip", "sex", "visits"}
+
+
+def test_sensitive_columns_stay_for_limits_on_what_is_learned_of_them() -> None:
+    schema = Schema(
+        (
+            Column("age", frozenset({"quasi_identifier"}), bounds=(0.0, 9.0)),
+            Column("visits", frozenset({"quasi_identifier"}), bounds=(0.0, 9.0)),
+            Column("ill", frozenset({"sensitive"}), values=("no", "yes")),
+            Column("class", frozenset({"class"}), values=("a", "b")),
+        )
+    )
+    rows = pd.DataFrame({"age": [1.0, 1.0], "visits": [1.0, 2.0], "ill": ["no", "no"], "class": ["a", "a"]})
+    table = make_table(schema, rows)
+    less = with_features(table, {"age"})
+    assert [column.name for column in less.schema.columns] == ["age", "ill", "class"]
+    assert len(less) == len(table) == 2  # equal records stay apart, as the scores of each are

@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from data_files import DATA
+from drawn_policies import MISSING_WORDS, first_policy
 from leafgate import DataError
 from leafgate.api import InvalidError, columns_asked
-from leafgate.app import load_policy, open_session
-from leafgate.commands.scaffold.policy import Files, first_policy
-from leafgate.io.yaml import parse_yaml
-from leafgate.kernel.schema import MISSING_WORDS
-from leafgate.session.domains import round_bounds
+from leafgate.app import load_policy, open_session, parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
 FILES = [
@@ -38,7 +35,7 @@ def started(
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     policy = folder / "policy.yaml"
-    policy.write_text(first_policy(Files(path, header=more.get("header")), target).text, encoding="utf-8")
+    policy.write_text(first_policy(path, target, header=more.get("header")), encoding="utf-8")
     return policy
 
 
@@ -62,7 +59,7 @@ def table(cells: list[str], *, head: str = "age,x,ill", sign: str = ",") -> str:
 )
 def test_a_public_table_gets_a_policy_that_audits_it(tmp_path: Path, name: str, target: str, people: int) -> None:
     policy = tmp_path / "policy.yaml"
-    policy.write_text(first_policy(Files(DATA / name), target).text)
+    policy.write_text(first_policy(DATA / name, target))
     run = open_session(policy, data=DATA / name)
     assert (run.table.total_weight, run.table.schema.target.name) == (people, target)
     assert run.audit().report.exit_code in {0, 1}
@@ -346,7 +343,7 @@ def test_parquet_gets_a_first_policy_too(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     parquet.write_table(pa.table(cells), path)
     policy = tmp_path / "policy.yaml"
-    policy.write_text(first_policy(Files(path)).text)
+    policy.write_text(first_policy(path))
     assert columns(policy)["x"] == {"role": "quasi_identifier", "values": ["false", "true"]}
     assert open_session(policy).audit().report.exit_code in {0, 1}
 
@@ -399,19 +396,3 @@ def test_what_singles_people_out_is_known_to_outsiders_and_to_be_checked(
     assert columns(policy)["x"]["role"] == "quasi_identifier"
     (line,) = [line for line in policy.read_text().splitlines() if line.startswith('    "x"')]
     assert f"# CHECK: {check}" in line
-
-
-@pytest.mark.parametrize("numbers", [[0, 1], [0, 0.25, 1], [0.0, 1.0]])
-def test_truth_values_and_shares_are_bounded_by_0_and_1(numbers: list[float]) -> None:
-    assert round_bounds(numbers) == (0, 1)
-
-
-@given(st.lists(st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(float), min_size=1))
-def test_bounds_are_round_hold_every_number_and_are_nobodys(numbers: list[float]) -> None:
-    low, high = round_bounds(numbers)
-    ends = {0, 1} if (min(numbers), max(numbers)) == (0, 1) else {0}
-    assert all(low < number < high for number in numbers if number not in ends)
-    assert high >= max(numbers)
-    assert low <= 0 <= high or 0 not in numbers
-    span = max(numbers) - min(numbers) or max(map(abs, numbers)) or 1
-    assert low < high <= low + 3 * span + 1e-12 * max(map(abs, numbers)) + 1e-299

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import onnx_pipelines
 from command_line import leafgate
+from drawn_policies import first_policy
 from leafgate.app import load_policy
-from leafgate.commands.scaffold.policy import Files, first_policy
 from onnx_pipelines import document_of, with_texts
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import skops_bytes
@@ -120,11 +120,11 @@ def test_a_question_mark_that_the_model_knows_is_a_value(tmp_path: Path) -> None
     prepare = make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough")
     model = make_pipeline(prepare, DecisionTreeClassifier(max_depth=3)).fit(frame[["age", "job"]], frame["ill"])
     (tmp_path / "m.skops").write_bytes(skops_bytes(model))
-    text = first_policy(Files(tmp_path / "people.csv", tmp_path / "m.skops", tmp_path), "ill").text
+    text = first_policy(tmp_path / "people.csv", "ill", model=tmp_path / "m.skops", folder=tmp_path)
     assert '"job": {role: quasi_identifier, values: ["?", "cook", "nurse"]}' in text
     assert "missing:" not in text
     frame.assign(age=np.where(ages == 30, "?", ages)).to_csv(tmp_path / "people.csv", index=False)
-    text = first_policy(Files(tmp_path / "people.csv", tmp_path / "m.skops", tmp_path), "ill").text
+    text = first_policy(tmp_path / "people.csv", "ill", model=tmp_path / "m.skops", folder=tmp_path)
     assert 'missing: ["?"]' in text  # a number that is not there is none
 
 
@@ -172,7 +172,7 @@ def test_an_encoders_category_for_missing_cells_keeps_people_where_no_root_count
     prepare = make_column_transformer((OneHotEncoder(), ["job"]))
     model = make_pipeline(prepare, RandomForestClassifier(5, max_depth=2, random_state=0)).fit(rows[["job"]], ill)
     (tmp_path / "m.skops").write_bytes(skops_bytes(model))
-    text = first_policy(Files(tmp_path / "people.csv", tmp_path / "m.skops", tmp_path)).text
+    text = first_policy(tmp_path / "people.csv", model=tmp_path / "m.skops", folder=tmp_path)
     assert "on_missing: keep" in text
 
 
@@ -181,7 +181,7 @@ def test_people_with_missing_cells_are_kept_where_a_scrubbed_file_counts_nobody(
     rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "m.skops").write_bytes(skops_bytes(DecisionTreeClassifier(max_depth=3).fit(rows[["age"]], ill)))
     assert leafgate("scrub", tmp_path / "m.skops", tmp_path / "s.json", "--leaves", "labels").code == 0
-    text = first_policy(Files(tmp_path / "people.csv", tmp_path / "s.json", tmp_path), "ill").text
+    text = first_policy(tmp_path / "people.csv", "ill", model=tmp_path / "s.json", folder=tmp_path)
     assert "on_missing: keep" in text
 
 

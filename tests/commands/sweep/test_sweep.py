@@ -20,10 +20,10 @@ import pytest
 from command_line import Ended, leafgate, start
 from leafgate import PolicyError
 from leafgate.api import Release, Table, TreeBuilder, hookimpl
+from leafgate.app import policy_of
 from leafgate.commands.sweep.axes import Point, axis_of, points_of
 from leafgate.commands.sweep.results import Outcome, value_of
 from leafgate.commands.sweep.worker import Result, Task, policy_at
-from leafgate.policy.load import policy_of
 from leafgate.search.picture import _free_line
 from survey import policy, survey
 

@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from components import new_attack
 from leafgate import Release
 from leafgate.algorithms.feasible import Domain, Interval, branch_domains, largest_value_going_low
 from leafgate.algorithms.routing import goes_low
-from leafgate.api import Column, Leaf, NumericSplit, Schema, SecretBelief, bin_of
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.schema import bin_names, bins_between
-from leafgate_plugins.linking.components import Linking
+from leafgate.api import Column, Leaf, NumericSplit, Schema, SecretBelief, bin_names, bin_of, bins_between
+from leafgate.testing import grant_knowledge
 from random_tables import categorical, table_of
 from survey import survey
 from table_files import PUBLIC, read
@@ -106,7 +105,7 @@ def test_nobody_above_a_strict_cut_at_a_bins_edge_is_believed_in_the_bin_below_i
     )
     table = table_of(columns, [("a", 100.0, "no"), *[("a", 5_000.0 + i, "yes") for i in range(29)]])
     tree = NumericSplit("pay", 5_000.0, Leaf("no", {"no": 1, "yes": 0}), Leaf("yes", {"no": 0, "yes": 29}), strict=True)
-    (belief,) = Linking().infer(Release({}, table.schema, (tree,)), grant_knowledge(table))
+    (belief,) = new_attack("linking").infer(Release({}, table.schema, (tree,)), grant_knowledge(table))
     assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy()[0] == pytest.approx([1 / 30, 29 / 30])
 

@@ -21,8 +21,7 @@ from leafgate.algorithms.deconvolution import (
     reconstructed,
     rounds,
 )
-from leafgate.api import Noise
-from leafgate.kernel.noise import Law
+from leafgate.api import Law, Noise
 from noise_laws import density
 
 LAWS: tuple[Law, ...] = ("gaussian", "uniform")

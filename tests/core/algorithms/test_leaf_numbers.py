@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import leafgate
+from components import built_by
+from installed_readers import lower_model
 from leafgate import Release, Table
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.algorithms.publication import published
-from leafgate.api import Leaf
-from leafgate.kernel.release import Level, ModelFile, Publish
-from leafgate.models.lowering.release import lower_model
-from leafgate_plugins.baselines.builders import C45
-from leafgate_plugins.tables.raw_table import PublishedTable
+from leafgate.api import Leaf, Level, Publish
+from leafgate.kernel.release import ModelFile
 from mortgage import RISK, TREE, fan, leaf, mortgage
 from random_tables import categorical, numeric, table_of, tables
 
@@ -27,13 +26,13 @@ LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 
 @given(tables(), st.sampled_from(LEVELS))
 def test_a_tree_learned_from_the_table_counts_its_people(table: Table, level: Level) -> None:
-    draft = C45(prune=False).build(table, np.random.default_rng(0))
+    draft = built_by("c45", table, prune=False)
     assert inconsistent_leaves(published(draft, Publish(leaves=level), frozenset()), table) == 0
 
 
 @given(tables(), st.data())
 def test_every_leaf_with_one_person_more_is_strange(table: Table, data: st.DataObject) -> None:
-    draft = C45(prune=False).build(table, np.random.default_rng(0))
+    draft = built_by("c45", table, prune=False)
     heavier = table.weight.copy()
     row = data.draw(st.integers(0, len(table) - 1))
     heavier[row] += 1
@@ -52,7 +51,7 @@ def test_numbers_that_do_not_claim_to_be_exact_are_not_compared(counted: Any) ->
 @pytest.mark.parametrize(("more", "strange"), [(0, False), (1, True), (-1, True)])
 def test_records_of_more_or_fewer_people_are_strange(more: int, strange: bool) -> None:
     table = table_of([categorical("a", "quasi_identifier", values=("x", "y"))], [("x",), ("y",)], [5, 3])
-    release = PublishedTable().build(table, np.random.default_rng(0))
+    release = built_by("table", table)
     assert release.records is not None
     forged = replace(release, records=replace(release.records, weight=(5 + more, 3)))
     assert bool(inconsistent_records(forged, table)) is strange

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from leafgate.algorithms.near_copies import _scores, near_copies, shares_keys
-from leafgate.api import Column, Schema, Table, make_table
+from leafgate.api import Column, InconclusiveError, Schema, Table, make_table
+from leafgate.engine.knowledge import ControlCheck
+from random_tables import categorical, numeric
 
 PUBLIC = frozenset({"quasi_identifier"})
 TOWNS, JOBS = ("Hill", "Mill", "Port"), tuple("abcdefgh")
@@ -171,3 +173,29 @@ def test_a_key_in_both_files_is_noticed() -> None:
     assert shares_keys(tables[0], tables[1])
     assert not shares_keys(tables[0], tables[2])
     assert not shares_keys(table_of(TABLE), table_of(TABLE))
+
+
+def numbered(people: int, seed: int, cells: int) -> Table:
+    """People of one number from 0 below `cells`, a private input and a class."""
+    rng = np.random.default_rng(seed)
+    columns = (numeric("x", "quasi_identifier", bounds=(0.0, 1e9)), categorical("s", "private", values=["a", "b"]))
+    frame = pd.DataFrame({"x": rng.integers(cells, size=people).astype(float)})
+    frame["s"] = pd.Categorical(rng.choice(["a", "b"], people), categories=["a", "b"])
+    frame["y"] = pd.Categorical(rng.choice(["no", "yes"], people), categories=["no", "yes"])
+    return make_table(Schema((*columns, categorical("y", "class", values=["no", "yes"]))), frame)
+
+
+@pytest.mark.parametrize("cells", [3, 100, 2_000, 10**8])
+def test_people_who_are_identical_by_chance_are_a_control(cells: int) -> None:
+    assert ControlCheck().near_copies(numbered(500, 1, cells), numbered(900, 2, cells), 0).p_value > 0.001
+
+
+@pytest.mark.parametrize("copied", [0.4, 1.0])
+def test_copies_of_people_of_the_table_are_no_control(copied: float) -> None:
+    """They would teach the imputation the secrets, so that the model would seem to add nothing."""
+    table, others = numbered(500, 1, 10**8), numbered(900, 2, 10**8)
+    copies = pd.concat([table.frame] * 2).head(int(900 * copied))
+    frame = pd.concat([copies, others.frame]).head(900).sample(frac=1, random_state=1).reset_index(drop=True)
+    with pytest.raises(InconclusiveError, match="copies") as caught:
+        ControlCheck().near_copies(table, make_table(table.schema, frame), 0)
+    assert caught.value.problems[0].location == "data.control"

@@ -39,18 +39,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
-from installed_readers import read_foreign
+from components import new_builder
+from installed_readers import lower_model, minimise, neutral_file, read_foreign
 from leafgate import Table
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
-from leafgate.api import Column, Schema, make_table
-from leafgate.app import serialize
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import minimise
-from leafgate.io.release_codec import SealedRelease
-from leafgate.kernel.schema import bin_names
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import Column, Schema, bin_names, make_table
+from leafgate.app import SealedRelease, serialize
 from leafgate.readers import ModelIR
-from leafgate_plugins.baselines.builders import C45
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 
@@ -236,7 +231,7 @@ def contradiction(sealed: SealedRelease, table: Table, subsample: float = 1.0) -
 def test_a_file_agrees_with_the_table_it_was_trained_on(name: str) -> None:
     table = table_named(HONEST[name][0])
     assert contradiction(honest_release(name), table) is None
-    assert held(read_foreign(written(model_named(name)), "neutral"), table) is None
+    assert held(read_foreign(neutral_file(model_named(name)), "neutral"), table) is None
 
 
 PLAIN_MEDIANS = Version(xgboost.__version__) < Version("3.4")
@@ -422,7 +417,7 @@ def test_a_scrubbed_file_counts_nobody_and_agrees_with_everything() -> None:
 
 def test_counts_that_scrubbing_leaves_are_held() -> None:
     for name in ("tree", "forest"):
-        model = read_foreign(written(minimise(model_named(name), "counts", "model")), "model")
+        model = read_foreign(neutral_file(minimise(model_named(name), "counts", "model")), "model")
         assert held(model, table_named(HONEST[name][0])) is None
         assert held(model, table_of(people(1), HONEST[name][0])) is not None
 
@@ -635,7 +630,7 @@ def test_what_a_policy_says_of_the_training_is_checked(tmp_path: Path) -> None:
 
 def test_a_release_of_leafgates_own_has_no_training_to_speak_of(tmp_path: Path) -> None:
     frame = people()
-    sealed = serialize(C45(min_leaf=20).build(table_of(frame, "two"), np.random.default_rng(0)))
+    sealed = serialize(new_builder("c45", min_leaf=20).build(table_of(frame, "two"), np.random.default_rng(0)))
     frame[[*FEATURES, "two"]].to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "model.bin").write_bytes(sealed.content)
     text = POLICY.replace("TARGET", TARGETS["two"]).replace("TRAINED", ", trained_by: {subsample: 0.5}")

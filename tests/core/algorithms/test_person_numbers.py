@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.certainty import DOMINANCE, Window, Windows, dominating
 from leafgate.algorithms.person_numbers import PersonWindows, dominating_differences, dominating_persons
+from leafgate.kernel.person_columns import names_persons
 from leafgate.kernel.persons import person_rows
 
 WINDOW = Window(width=2.0)
@@ -108,3 +109,25 @@ def test_a_difference_of_totals_discloses_who_dominates_those_that_do_not_cancel
     flagged = {(int(g), int(p)) for g, p in zip(group[found], person[found], strict=True)}
     assert flagged <= exposed
     assert bool(flagged) == bool({(g, p) for g, p, _ in rows} & exposed)
+
+
+PERSONS = """
+patient patient_id PatientID pid patid subject Subject subject_id subj_no participant person person_id personid
+customer customer_id CustomerId custid client client_no member memberNumber household household_id hhid hh_id id
+ID uid user user_id userID student studentid student_number pupil_id employee EmployeeNumber emp_no worker_id
+respondent respondent_id case case_id caseno claimant beneficiary_id policyholder borrower_id applicant donor_id
+account account_no acct_id mrn ssn individual indiv_id insured_id pseudonym farmer_id tenant_id
+"""
+
+
+OTHERS = """
+age sex visit visit_id visit_no date postal_code zip zipcode region region_id hospital hospital_id ward ward_no
+state country_code year month income education education_num household_size number_of_children children cases
+patients_per_day customer_age session_id order_no product_id item_code school_id class_id team trial_no height
+diagnosis_code ICD10 store_id row_id record_no transaction_id department_id occupation score group userspace
+"""
+
+
+def test_at_least_95_percent_of_usual_names_of_persons_are_known_and_no_other_names() -> None:
+    assert sum(map(names_persons, PERSONS.split())) >= 0.95 * len(PERSONS.split())
+    assert [name for name in OTHERS.split() if names_persons(name)] == []

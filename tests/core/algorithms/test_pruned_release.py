@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from leafgate import Release
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import Router, route
-from leafgate.api import Branch, CategoricalSplit, Leaf, Node, NumericSplit, leaves
-from leafgate.kernel.tree import map_leaves
+from leafgate.api import Branch, CategoricalSplit, Leaf, Node, NumericSplit, leaves, map_leaves
 from oracles import People, people_of, ways
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests

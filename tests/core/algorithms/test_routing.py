@@ -13,9 +13,19 @@ from leafgate.algorithms import routing
 from leafgate.algorithms.prediction import class_votes, label_accuracies, predict, vote_accuracies
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import count_leaves, route
-from leafgate.api import Branch, CategoricalSplit, Combine, Leaf, Node, NumericSplit, columns_asked, leaves
-from leafgate.kernel.release import Level, Publish
-from leafgate.kernel.tree import map_leaves
+from leafgate.api import (
+    Branch,
+    CategoricalSplit,
+    Combine,
+    Leaf,
+    Level,
+    Node,
+    NumericSplit,
+    Publish,
+    columns_asked,
+    leaves,
+    map_leaves,
+)
 from oracles import Person, leaf_at, path_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests, trees

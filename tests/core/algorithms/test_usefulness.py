@@ -10,8 +10,7 @@ import pytest
 
 from leafgate.algorithms.pruned_release import is_constant
 from leafgate.algorithms.usefulness import Goal, usefulness
-from leafgate.app import open_session
-from leafgate.session.run import build_release
+from leafgate.app import build_release, open_session
 from survey import ROWS, survey
 
 GOALS: tuple[Goal, ...] = ("auc", "balanced_accuracy")

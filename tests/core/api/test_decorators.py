@@ -15,10 +15,8 @@ from pydantic import Field, ValidationError
 
 from entry_points import Point, install
 from leafgate.api import AtLeast, AtMost, AttackModel, Score, attack, person_metric, release_metric
-from leafgate.api.registry import offered_by, offers_of
 from leafgate.app import load_plugins
 from leafgate.testing import conformance
-from leafgate_plugins.protection.metrics import Confidence
 from standins import ORIGIN
 
 BELIEFS = ["believed"]
@@ -95,27 +93,29 @@ def test_a_mistake_is_said_where_the_function_is_decorated(make: Callable[[], An
 def test_a_module_with_such_functions_is_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     monkeypatch.setattr(module, "leafgate_api", ">=3,<4", raising=False)
-    assert offered_by(module)["offers"] == offers_of((majority, sureness, trees_left))
     install(monkeypatch, Point("spies", lambda: module))
     plugins = load_plugins()
-    assert (plugins.component("majority"), plugins.origin(majority)) == (majority, ORIGIN)
+    assert plugins.by_name == {"majority": majority, "sureness": sureness, "trees_left": trees_left}
+    assert plugins.origin(majority) == ORIGIN
 
 
-def test_what_a_module_imports_is_offered_by_its_own_module() -> None:
+def test_what_a_module_imports_is_offered_by_its_own_module(monkeypatch: pytest.MonkeyPatch) -> None:
     other = ModuleType("other")
-    vars(other).update(majority=majority, confidence=Confidence, leafgate_api=">=3,<4")
-    assert offered_by(other)["offers"] == ()
+    vars(other).update(majority=majority, confidence=load_plugins().component("confidence"), leafgate_api=">=3,<4")
+    install(monkeypatch, Point("other", lambda: other))
+    assert load_plugins().by_name == {}
 
 
-def test_what_is_wrong_with_such_a_class_makes_its_plugin_a_broken_one() -> None:
+def test_what_is_wrong_with_such_a_class_makes_its_plugin_a_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("odd")
     vars(module).update(leafgate_api=">=3,<4")
     source = (
         "from leafgate.api import attack\n@attack('odd', needs={'luck'})\ndef odd(release, known):\n    return []\n"
     )
     exec(source, vars(module))
-    with pytest.raises(TypeError, match=": `needs` must be a set of words"):
-        offered_by(module)
+    install(monkeypatch, Point("odd", lambda: module))
+    [broken] = load_plugins().broken
+    assert ": `needs` must be a set of words" in broken.problem
 
 
 def test_the_kit_checks_them_as_classes() -> None:

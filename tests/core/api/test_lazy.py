@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from leafgate.api import lazy
-from leafgate.lazy_loading import install_command
+from leafgate.api import install_command, lazy
 
 TOP = Path(__file__).resolve().parents[3]
 

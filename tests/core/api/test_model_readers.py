@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import leafgate
+from command_line import leafgate as command
 from command_line import leafgate as run
 from entry_points import BASICS, Load, Point, install, module
+from installed_readers import neutral_file
 from leafgate import PolicyError, ReleaseError
 from leafgate.app import load_plugins
 from leafgate.commands.convert import NEUTRAL
-from leafgate.commands.convert.neutral import written
-from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.kernel.release import NOT_STATED
 from leafgate.models.reader import is_foreign, read_foreign, read_with_reader
 from leafgate.models.writer import object_as_file
@@ -61,8 +61,8 @@ def test_a_reader_is_listed_and_reads_its_files(monkeypatch: pytest.MonkeyPatch)
     install(monkeypatch, offering(declared()), BASICS)
     found = load_plugins()
     assert not found.broken
-    assert f"spies ({ORIGIN}): reader acorn\n" in plugin_lines(found)
-    offers = {each["name"]: each["offers"] for each in plugins_document(found)["plugins"]}
+    assert f"spies ({ORIGIN}): reader acorn\n" in command("plugins").out
+    offers = {each["name"]: each["offers"] for each in command("plugins", "--json").document["plugins"]}
     assert offers["spies"] == [{"kind": "reader", "use": "acorn"}]
     assert is_foreign(FILE, found.readers)
     assert not is_foreign(b"acorn", found.readers)
@@ -113,7 +113,7 @@ def test_a_file_that_no_reader_knows_names_the_formats_that_are_installed(monkey
 def test_a_reader_that_takes_every_file_for_its_own_takes_no_file_from_others() -> None:
     greedy = declared(name="greedy", sniff=lambda head: True, read=raising)
     assert read_foreign(FILE, "m", (greedy, declared())).format == "acorn"
-    assert read_foreign(written(MODEL), "m", (greedy, NEUTRAL)).classes == MODEL.classes
+    assert read_foreign(neutral_file(MODEL), "m", (greedy, NEUTRAL)).classes == MODEL.classes
     with pytest.raises(ReleaseError, match="not what its format says"):
         read_foreign(b"OAK", "m", (greedy, declared()))
 

@@ -8,21 +8,19 @@ from typing import Any, Literal
 import pytest
 import typer
 
+from command_line import leafgate
 from entry_points import BASICS, Load, Point, install, module, offering
 from leafgate import InconclusiveError, PolicyError
 from leafgate.api import (
     AttackModel,
+    Component,
     Metric,
     PersonMetric,
     ReleaseMetric,
     TreeBuilder,
     hookimpl,
 )
-from leafgate.api.registry import Plugin, load_commands, offered_by, offers_of
-from leafgate.app import load_plugins
-from leafgate.console.describe import plugin_lines, plugins_document
-from leafgate.kernel.components import Component
-from leafgate.policy.load import policy_of
+from leafgate.app import load_plugins, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
 
 
@@ -39,7 +37,7 @@ def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch:
     found = load_plugins()
     assert found.kind(AttackModel) == [Calm]
     assert found.origin(Calm) == found.origin(Calm()) == "basics 1.0"
-    assert found.entries == (Plugin("basics", "basics", "1.0", offers_of((Stump, Calm, Sizes))),)
+    assert found.by_name == {"calm": Calm, "sizes": Sizes, "stump": Stump}
 
 
 @pytest.mark.parametrize(
@@ -60,10 +58,11 @@ def test_where_nobody_offers_a_kind_no_policy_is_valid(
         policy_of(policy_document(**said), Path())
 
 
-def test_a_hook_may_be_a_generator_and_have_another_name() -> None:
+def test_a_hook_may_be_a_generator_and_have_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
     made = module(attack_models=lambda: (each for each in [Calm]))
     vars(made)["scores"] = hookimpl(specname="privacy_metrics")(lambda: [Sizes])
-    assert offered_by(made)["offers"] == offers_of((Calm, Sizes))
+    install(monkeypatch, Point("spies", lambda: made))
+    assert load_plugins().by_name == {"calm": Calm, "sizes": Sizes}
 
 
 def test_a_module_that_two_entry_points_name_is_loaded_by_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,15 +73,16 @@ def test_a_module_that_two_entry_points_name_is_loaded_by_the_first(monkeypatch:
     assert f"names the module 'spies', and so does {ORIGIN} (spies)" in found.broken[0].problem
 
 
-def test_a_hook_may_read_its_own_plugin() -> None:
+def test_a_hook_may_read_its_own_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     depth: list[int] = []
 
     def hook() -> list[type[Component]]:
         depth.append(len(depth))
-        return [Calm] if len(depth) > 2 else [each.component for each in offered_by(nested)["offers"]]
+        return [Calm] if len(depth) > 2 else [*load_plugins().by_name.values()]
 
     nested = module(attack_models=hook)
-    assert offered_by(nested)["offers"] == offers_of([Calm])
+    install(monkeypatch, Point("nested", lambda: nested))
+    assert load_plugins().by_name == {"calm": Calm}
     assert depth == [0, 1, 2]
 
 
@@ -136,7 +136,7 @@ def test_a_mistake_in_a_class_is_said_when_its_plugin_is_loaded(
     (broken,) = load_plugins().broken
     assert said in broken.problem
     assert "Odd" in broken.problem
-    assert ORIGIN in "".join(plugin_lines(load_plugins()))
+    assert ORIGIN in leafgate("plugins").out
 
 
 @pytest.mark.parametrize("claim", ["", " [k]"])
@@ -198,15 +198,16 @@ def test_a_name_that_two_plugins_offer_hinders_who_asks_for_it_and_nobody_else(
     install(monkeypatch, Point("spies", named(calm=home)), BASICS)
     with pytest.raises(PolicyError, match="both offer 'calm'"):
         load_plugins().component("calm")
-    lines = plugin_lines(load_plugins(everything=True))
+    lines = leafgate("plugins").out.splitlines()
     assert any(line.startswith("CLASH: plugins: ") and "'calm'" in line for line in lines)
 
 
 def test_commands_are_found_although_the_classes_of_their_plugin_are_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     app = typer.Typer()
+    app.command("look")(print)
     offers = {"attack_models": lambda: {"gone": "spies_home:Gone"}, "commands": lambda: [app]}
     install(monkeypatch, Point("spies", lambda: module(**offers)), Point("wrong", lambda: module(commands=lambda: 7)))
-    assert [(plugin.name, list(apps)) for plugin, apps in load_commands()] == [("spies", [app]), ("wrong", [])]
+    assert "\n  look " in leafgate("--help").out
 
 
 def test_commands_are_listed_with_their_groups(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,9 +216,8 @@ def test_commands_are_listed_with_their_groups(monkeypatch: pytest.MonkeyPatch) 
     group.command("deep")(print)
     app.add_typer(group, name="spy")
     install(monkeypatch, Point("spies", lambda: module(commands=lambda: [app])))
-    found = load_plugins(everything=True)
-    assert f"spies ({ORIGIN}): command look, command spy deep\n" in plugin_lines(found)
-    [offers] = [each["offers"] for each in plugins_document(found)["plugins"]]
+    assert f"spies ({ORIGIN}): command look, command spy deep\n" in leafgate("plugins").out
+    [offers] = [each["offers"] for each in leafgate("plugins", "--json").document["plugins"]]
     assert offers == [{"kind": "command", "use": "look"}, {"kind": "command", "use": "spy deep"}]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from command_line import leafgate
 from entry_points import BASICS, Load, Point, install, module
 from leafgate.api import InvalidError, ReportDocument, ReportFormat
 from leafgate.app import load_plugins
-from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import ReportFormatError
 from leafgate.session.report_formats import chosen_formats, offered_formats, render, render_tree
 from standins import ORIGIN
@@ -42,8 +42,8 @@ def test_a_format_is_listed_and_found_by_its_name(monkeypatch: pytest.MonkeyPatc
     install(monkeypatch, offering(declared()), BASICS)
     found = load_plugins()
     assert not found.broken
-    assert f"spies ({ORIGIN}): format tally\n" in plugin_lines(found)
-    offers = {each["name"]: each["offers"] for each in plugins_document(found)["plugins"]}
+    assert f"spies ({ORIGIN}): format tally\n" in leafgate("plugins").out
+    offers = {each["name"]: each["offers"] for each in leafgate("plugins", "--json").document["plugins"]}
     assert offers["spies"] == [{"kind": "format", "use": "tally"}]
     [tally] = chosen_formats(found, ["tally", "tally"])
     assert tally.origin == ORIGIN

@@ -21,10 +21,9 @@ from leafgate.api import (
     ScoringContext,
     UnreadableError,
 )
-from leafgate.api.registry import Plugins
+from leafgate.app import Plugins, VisibleTo
 from leafgate.engine.audience import audience_of_score
 from leafgate.kernel.context import Observation
-from leafgate.kernel.findings import VisibleTo
 from leafgate.kernel.knowledge import Membership
 from leafgate.testing.components import text_of
 from leafgate.testing.metrics import candidates_case, people_case

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from leafgate.policy.load import policy_of
+from leafgate.app import policy_of
 from limits_of_metrics import METRICS
 from neighbours import Neighbours, neighbours, scrubbed_tree
 from random_tables import categorical, numeric, table_of

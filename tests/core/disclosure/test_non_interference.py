@@ -13,20 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
+from components import new_attack, new_metric, published_file
 from example_counts import examples
 from leafgate import Policy, Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import route
-from leafgate.api import Branch, CategoricalSplit, Leaf
-from leafgate.app import audit_policy, document, load_plugins, serialize
-from leafgate.kernel.knowledge import Knows
-from leafgate.kernel.release import Counted, Level, Publish
-from leafgate.kernel.tables import Tables
-from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.maxent.components import Counting, MaxEnt
-from leafgate_plugins.published.components import Published
-from leafgate_plugins.reconstruction.leaf_records import TableReconstruction
-from leafgate_plugins.reconstruction.table_metric import ReconstructedCells
+from leafgate.api import Branch, CategoricalSplit, Counted, Leaf, Level, Publish
+from leafgate.app import Tables, audit_policy, document, load_plugins, serialize
 from limits_of_metrics import METRICS
 from random_tables import categorical, cells, table_of, tables
 from random_trees import counted, forests
@@ -88,9 +81,7 @@ def policy_on(release: Release, folder: Path, smallest: int, **changes: Any) -> 
     path = folder / "release.json"
     path.write_bytes(serialize(release).content)
     report = POLICY.report.model_copy(update={"smallest_cell": smallest})
-    return POLICY.model_copy(
-        update={"build": Published.model_construct(path=path), "report": report, "publish": None, **changes}
-    )
+    return POLICY.model_copy(update={"build": published_file(path), "report": report, "publish": None, **changes})
 
 
 def public_report(policy: Policy, table: Table) -> dict[str, Any]:
@@ -137,14 +128,14 @@ def test_public_reports_on_tables_with_other_secrets_differ_in_verdicts_alone(
 @given(
     twins(most=6, trees=1, true_labels=True),
     st.booleans(),
-    st.sampled_from([Knows(), Knows(distribution=True), Knows(sample=0.5)]),
+    st.sampled_from([{}, {"distribution": True}, {"sample": 0.5}]),
 )
 @pytest.mark.thorough
 def test_public_reports_differ_in_verdicts_alone_whatever_attacks_are_granted(
-    tmp_path_factory: pytest.TempPathFactory, pair: Twins, counting: bool, knows: Knows
+    tmp_path_factory: pytest.TempPathFactory, pair: Twins, counting: bool, knows: dict[str, Any]
 ) -> None:
-    attack = Counting(internal=False) if counting else MaxEnt(internal=False)
-    changes = {"attacks": (Linking(), attack), "knows": knows}
+    attack = new_attack("counting", internal=False) if counting else new_attack("maxent", internal=False)
+    changes = {"attacks": (new_attack("linking"), attack), "knows": POLICY.knows.model_validate(knows)}
     policy = policy_on(pair.release, tmp_path_factory.mktemp("p"), 3, **changes)
     assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
 
@@ -164,8 +155,13 @@ def test_public_reports_on_reconstructed_records_differ_in_verdicts_alone(tmp_pa
     mixed = [("Hill", job, ill) for job in ("cook", "nurse") for ill in ("no", "yes") for _ in range(10)]
     pair = tuple(table_of(columns, [*mill, *hill]) for hill in (apart, mixed))
     release = Release({"use": "x"}, pair[0].schema, (counted(tree, pair[0]),))
-    limits = [*POLICY.metrics, *(ReconstructedCells(name=f"r{at}", at_most=at) for at in (-0.9, 0.02, 0.1))]
-    policy = policy_on(release, tmp_path, 3, attacks=(Linking(), TableReconstruction()), metrics=tuple(limits))
+    limits = [
+        *POLICY.metrics,
+        *(new_metric("reconstructed_cells", name=f"r{at}", at_most=at) for at in (-0.9, 0.02, 0.1)),
+    ]
+    policy = policy_on(
+        release, tmp_path, 3, attacks=(new_attack("linking"), new_attack("table_reconstruction")), metrics=tuple(limits)
+    )
     reports = [audit_policy(policy, PLUGINS, Tables(table)).report for table in pair]
     values = [next(f.value for f in report.findings if f.metric == "r-0.9") for report in reports]
     assert values[0] != values[1]
@@ -185,7 +181,7 @@ def test_a_belief_about_a_tested_column_rests_on_how_often_labels_are_right(tmp_
     mixed = [[age, ill, "good" if i in {12, 13, 14, 15} else label] for i, (age, ill, label) in enumerate(rows)]
     pair = tuple(table_of(columns, each) for each in (rows, mixed))
     release = Release({"use": "x"}, pair[0].schema, (tree,), publish=Publish(leaves="labels", measure=False))
-    policy = policy_on(release, tmp_path, 3, attacks=(Linking(), MaxEnt(internal=False)))
+    policy = policy_on(release, tmp_path, 3, attacks=(new_attack("linking"), new_attack("maxent", internal=False)))
     beliefs = [audit_policy(policy, PLUGINS, Tables(table)).report for table in pair]
     values = [[f.value for f in report.findings if f.attack == "maxent" and f.secret == "ill"] for report in beliefs]
     assert values[0] != values[1]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from example_counts import seeds
 from leafgate.api import PeopleCount, Unit
-from leafgate.app import document
-from leafgate.kernel.findings import Finding, Limit, Masking, Report, ScoredPeople, VisibleTo
+from leafgate.app import Finding, Limit, Masking, Report, ScoredPeople, VisibleTo, document
 from planted import of_planted
 from reports import FILES, FOR_PEOPLE, view
 from standins import people_limit

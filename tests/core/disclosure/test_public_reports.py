@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
+import leafgate
 from leafgate.api import AuditorOnly, PeopleCount
-from leafgate.app import document, readable
-from leafgate.disclosure.summary import summary
-from leafgate.engine.report import Audit
+from leafgate.app import document, readable, summary
 from planted import of_planted
 from standins import audited
 
@@ -52,6 +51,6 @@ def test_what_a_notebook_or_a_log_keeps_of_an_audit_names_nobody(tmp_path: Path)
     kept = "".join(map(repr, [report, *report.findings, report.findings[0].evidence, *report.guesses, report.tree]))
     assert "planted-" not in kept
     assert repr([AuditorOnly("planted-flu"), PeopleCount(7)]) == "[AuditorOnly(), PeopleCount()]"
-    done = Audit(report)
+    done = leafgate.Audit(report)
     assert repr(done) == "Audit(verdict='fail')"
     assert "planted-" not in f"{done} {done!r}"

@@ -17,9 +17,7 @@ from leafgate.api import (
     PeopleCount,
     SecretBelief,
 )
-from leafgate.app import document, readable
-from leafgate.disclosure.summary import summary
-from leafgate.kernel.findings import Report
+from leafgate.app import Report, document, readable, summary
 from standins import ORIGIN, attack_that, audited, even, finding
 
 Says = Callable[[AdversaryKnowledge], Any]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entry_points import module
+from entry_points import Point, install, offering
 from leafgate.algorithms.near_copies import NearCopies
 from leafgate.algorithms.sampling import MAX_PEOPLE
 from leafgate.api import (
@@ -29,15 +29,12 @@ from leafgate.api import (
     Release,
     Table,
 )
-from leafgate.api.registry import offered_by
-from leafgate.app import audit_policy
+from leafgate.app import Report, Tables, audit_policy, load_plugins
 from leafgate.cli.attack import belief_csv
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import draw_candidates
-from leafgate.engine.validation import validate_belief
-from leafgate.kernel.findings import Report
 from leafgate.kernel.knowledge import Membership
-from leafgate.kernel.tables import Tables
+from leafgate.testing import validate_belief
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, finding, plugins_with, policy_with
 
@@ -250,10 +247,11 @@ def test_an_attack_with_candidates_cannot_speak_of_people_of_the_table() -> None
     assert "whom an attack with `candidates` cannot know" in finding(report, "attack:nosy").evidence["problem"]
 
 
-def test_an_attack_that_needs_candidates_and_known_people_is_no_plugin() -> None:
+def test_an_attack_that_needs_candidates_and_known_people_is_no_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     nosy = attack_that(lambda release, known: [], needs=frozenset({"candidates", "people"}))
-    with pytest.raises(TypeError, match="cannot need `people`"):
-        offered_by(module(attack_models=lambda: [nosy]))
+    install(monkeypatch, Point("spies", offering(nosy)))
+    [broken] = load_plugins().broken
+    assert "cannot need `people`" in broken.problem
 
 
 # --- What the findings and the file of a single attack say ---

@@ -16,18 +16,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
+from components import new_attack, new_builder
 from leafgate import Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AuditorOnly, InconclusiveError, Metric, Node, Release, Schema, ScoringContext, SecretBelief
-from leafgate.app import audit_policy, document, load_plugins, open_session, serialize
-from leafgate.disclosure.summary import summary
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.findings import Finding, Report, SecondaryScore, VisibleTo
-from leafgate.kernel.release import Level, Publish
-from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
-from leafgate_plugins.kadet.builder import Kadet
-from leafgate_plugins.linking.components import Linking
+from leafgate.api import (
+    AuditorOnly,
+    InconclusiveError,
+    Level,
+    Metric,
+    Node,
+    Publish,
+    Release,
+    Schema,
+    ScoringContext,
+    SecretBelief,
+)
+from leafgate.app import (
+    Finding,
+    Report,
+    Tables,
+    VisibleTo,
+    audit_policy,
+    document,
+    load_plugins,
+    open_session,
+    policy_of,
+    serialize,
+    summary,
+)
+from leafgate.testing import grant_knowledge
 from mortgage import TREE, mortgage
 from oracles import numbered, people_of, spans
 from random_tables import tables
@@ -43,7 +60,7 @@ def cases(table: Table, tree: Node, level: Level = "counts") -> list[tuple[Scori
         published(Release({}, table.schema, (tree,)), Publish(leaves=level), frozenset()),
         grant_knowledge(table),
     )
-    beliefs = [belief for belief in Linking().infer(release, known) if isinstance(belief, SecretBelief)]
+    beliefs = [belief for belief in new_attack("linking").infer(release, known) if isinstance(belief, SecretBelief)]
     return [
         (
             ScoringContext(table, None, release, known, belief),
@@ -138,9 +155,7 @@ def secondary(found: Finding, key: str) -> tuple[Any, bool]:
     """A score in the evidence, and whether it is for auditors alone."""
     content = found.evidence[key]
     private = isinstance(content, AuditorOnly)
-    score = content.content if private else content
-    assert isinstance(score, SecondaryScore)
-    return score.value, private
+    return (content.content if private else content).value, private
 
 
 def test_a_finding_on_the_composition_has_what_is_derived_beside_it(tmp_path: Path) -> None:
@@ -195,7 +210,7 @@ def test_a_composition_is_told_where_the_leaves_count_it(secret: str, value: boo
 @given(tables(most=20, public_class=False), st.integers(1, 3), st.sampled_from([0.5, 0.7, 0.9]))
 def test_the_public_report_says_nothing_that_only_the_composition_tells(table: Table, k: int, most: float) -> None:
     metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]
-    policy = policy_for_any_table(metrics).model_copy(update={"build": Kadet(k=k, prune=False)})
+    policy = policy_for_any_table(metrics).model_copy(update={"build": new_builder("kadet", k=k, prune=False)})
     done = audit_policy(policy, PLUGINS, Tables(table))
     if done.artifact is None:
         return

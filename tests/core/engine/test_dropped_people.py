@@ -17,15 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Ended, leafgate
+from installed_readers import neutral_file
 from leafgate import Release, Table
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api import CategoricalSplit, Column, LargeTable, Leaf, Node, NumericSplit, Schema, typed_column
+from leafgate.api import CategoricalSplit, Column, LargeTable, Leaf, Node, NumericSplit, Publish, Schema, typed_column
 from leafgate.app import open_session
-from leafgate.commands.convert.neutral import written
 from leafgate.engine import dropped_people
 from leafgate.engine.dropped_people import all_ways
 from leafgate.io.tables import people, reader, records
-from leafgate.kernel.release import Publish
 from leafgate.readers import LEAF, ModelIR, TreeIR
 from oracles import nodes
 from random_tables import categorical, numeric
@@ -59,7 +58,7 @@ def audited(folder: Path, file: ModelIR | bytes, people: Sequence[Row], at_most:
     """The audit of a model's file by a limit on what is known of anybody's state."""
     cells = "\n".join(f"{income},{age},{state}" for income, age, state in people)
     (folder / "people.csv").write_text(f"income,age,state\n{cells}\n")
-    (folder / "model.json").write_bytes(file if isinstance(file, bytes) else written(file))
+    (folder / "model.json").write_bytes(file if isinstance(file, bytes) else neutral_file(file))
     data = {"path": "people.csv", "missing": [""], "on_missing": "drop", "columns": COLUMNS, **changes.pop("data", {})}
     document = {
         "leafgate": 1,

@@ -21,17 +21,13 @@ from leafgate.api import (
     Table,
     TreeBuilder,
 )
-from leafgate.app import audit_policy, document
+from leafgate.app import Limit, Report, SealedRelease, Tables, audit_policy, document
 from leafgate.cli.attack import belief_file
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import Provenance, SealedRelease
-from leafgate.kernel.components import Component
-from leafgate.kernel.findings import Limit, Report
-from leafgate.kernel.tables import Tables
+from leafgate.io.release_codec import Provenance
 from leafgate.policy.protection import protected
-from leafgate_plugins.protection.metrics import Confidence, Exposure, KAnonymity
+from leafgate.testing import grant_knowledge
 from random_tables import table_of
-from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with
+from standins import COLUMNS, ROWS, attack_that, finding, installed_with, plugins_with, policy_with
 
 WITHHELD = {"withheld": True}
 SEEN = (("2", "flu"), ("1", "flu"), ("2", "cold"), ("1", "cold"))
@@ -65,8 +61,7 @@ def believes(*rows: tuple[float, float], cells: Any = HIDDEN, **more: Any) -> ty
 
 
 def report_of(attack: type[AttackModel], *metrics: dict[str, Any], **build: Any) -> Report:
-    offers: list[type[Component]] = [Withholding, attack, Confidence, Exposure, KAnonymity]
-    plugins = plugins_with(*offers)
+    plugins = installed_with(Withholding, attack)
     said = {"build": {"use": "withholding", **build}, "attacks": [{"use": "nosy"}], "metrics": list(metrics)}
     policy = policy_with(plugins, **said)
     return audit_policy(policy, plugins, Tables(table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2)))).report
@@ -183,7 +178,7 @@ def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells:
         chances = pd.DataFrame(0.5, index=range(len(cells)), columns=["yes", "no"])
         return [CellBelief("status", chances, cells)]
 
-    plugins = plugins_with(Hiding, reads_tables(even), Confidence)
+    plugins = installed_with(Hiding, reads_tables(even))
     said = {"build": {"use": "hiding"}, "attacks": [{"use": "nosy"}], "metrics": [SURE]}
     policy = policy_with(plugins, data={"columns": columns, "protect": protect}, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from leafgate.api import GroupBelief, InconclusiveError, Metric, ScoringContext
-from leafgate.api.registry import Plugins
-from leafgate.kernel.findings import Limit, Report
+from leafgate.app import Limit, Plugins, Report
 from standins import attack_that, audited, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

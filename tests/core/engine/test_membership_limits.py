@@ -23,10 +23,8 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import audit_policy, document
+from leafgate.app import Finding, Tables, VisibleTo, audit_policy, document
 from leafgate.kernel.context import Observation
-from leafgate.kernel.findings import Finding, VisibleTo
-from leafgate.kernel.tables import Tables
 from random_tables import table_of
 from standins import (
     ROWS,

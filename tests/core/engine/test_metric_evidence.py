@@ -22,9 +22,7 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import document, readable
-from leafgate.disclosure.summary import summary
-from leafgate.kernel.findings import Finding, Report, VisibleTo
+from leafgate.app import Finding, Report, VisibleTo, document, readable, summary
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

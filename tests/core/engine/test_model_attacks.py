@@ -15,9 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
+from installed_readers import minimise, neutral_file
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import minimise
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
@@ -60,7 +59,7 @@ def test_a_tree_has_the_same_groups_from_memory_skops_onnx_and_pmml(tmp_path: Pa
     frame, target = people()
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, target)
     files = {
-        "neutral": (written(gate.from_sklearn(model)), NAMED),
+        "neutral": (neutral_file(gate.from_sklearn(model)), NAMED),
         "skops": (skops_bytes(model), NAMED),
         "onnx": (to_onnx(model, frame.to_numpy(np.float32)[:1]).SerializeToString(), NUMBERED),
         "pmml": (pmml_of(model, ["age", "pay"], "rich", ["no", "yes"]), ""),
@@ -112,7 +111,7 @@ def test_what_scores_betray_of_anybodys_class_cannot_be_told_and_is_no_pass(tmp_
     strict = POLICY.replace("{use: confidence, at_most: 1}", "{use: confidence, at_most: 0.9, scored: derived}")
     less = minimise(gate.from_sklearn(model), "shares", "m")
     claimed = strict.replace("attacks:", "publish: {leaves: labels}\nattacks:")
-    for content, policy in ((skops_bytes(model), strict), (written(less), claimed)):
+    for content, policy in ((skops_bytes(model), strict), (neutral_file(less), claimed)):
         audit = audited(tmp_path, content, NAMED, policy)
         for attack in ("linking", "maxent"):
             assert audit[f"confidence@{attack}#rich"]["passed"] is None

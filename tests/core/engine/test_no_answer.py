@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +16,12 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
+from components import new_attack, new_metric
 from leafgate import Table
 from leafgate.algorithms.publication import published
-from leafgate.api import InvalidError, Node, Release, Schema, ScoringContext, SecretBelief
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.findings import Report
-from leafgate.kernel.release import Level, Publish
-from leafgate.policy.load import policy_of
-from leafgate.session.run import session_of
-from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.protection.metrics import Confidence, Exposure
+from leafgate.api import InvalidError, Level, Node, Publish, Release, Schema, ScoringContext, SecretBelief
+from leafgate.app import Report, open_session, policy_of
+from leafgate.testing import grant_knowledge
 from oracles import numbered, people_of, spans
 from random_tables import tables
 from random_trees import counted, trees
@@ -54,7 +51,7 @@ def context_of(table: Table, tree: Node, secret: str, level: Level, scored: Any)
     """What linking derives of a secret, or the true composition, for everybody."""
     release = published(Release({}, table.schema, (tree,)), Publish(leaves=level), frozenset())
     known = grant_knowledge(table)
-    beliefs = [each for each in Linking().infer(release, known) if isinstance(each, SecretBelief)]
+    beliefs = [each for each in new_attack("linking").infer(release, known) if isinstance(each, SecretBelief)]
     (belief,) = (each for each in beliefs if each.secret == secret)
     return ScoringContext(table, None, release, known, belief, scored)
 
@@ -86,8 +83,8 @@ def test_the_recorded_are_judged_by_the_recorded_of_their_groups(
     exposed = [float(sum(counts.values()) - counts[own] <= insiders) for own, counts in by_hand]
     if not insiders:
         exposed = [float(counts[own] == sum(counts.values())) for own, counts in by_hand]
-    assert list(scores_of_people(Confidence(at_most=1), case)) == pytest.approx(confidence)
-    assert list(scores_of_people(Exposure(at_most=0, insiders=insiders), case)) == exposed
+    assert list(scores_of_people(new_metric("confidence", at_most=1), case)) == pytest.approx(confidence)
+    assert list(scores_of_people(new_metric("exposure", at_most=0, insiders=insiders), case)) == exposed
 
 
 @given(planted(), st.sampled_from(LEVELS))
@@ -132,8 +129,8 @@ def report_on(folder: Path, rows: Sequence[Sequence[str]], document: dict[str, A
     columns = list(document["data"]["columns"])
     lines = [",".join(row) for row in (columns, *rows)]
     (folder / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    loaded = policy_of(document, folder)
-    return session_of(loaded.policy, loaded.plugins).audit(search_remedies=False).report
+    (folder / "policy.yaml").write_text(json.dumps(document), encoding="utf-8")
+    return open_session(folder / "policy.yaml").audit().report
 
 
 def evidence_of(report: Report, id: str) -> dict[str, Any]:

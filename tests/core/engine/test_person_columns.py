@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -15,12 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from command_line import leafgate as command
+from components import new_source
 from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, LargeTable, Score, ScoringContext, Table, Unit
-from leafgate.io.tables import reader
-from leafgate.kernel.person_columns import names_persons
-from leafgate.kernel.policy import Data
-from leafgate_plugins.engines.duckdb import DuckDb
 from survey import survey
+from table_files import any_table_in, data_of, in_blocks
 
 COLUMNS: dict[str, Any] = {
     "patient": {"role": "identifier"},
@@ -30,19 +27,6 @@ COLUMNS: dict[str, Any] = {
 TREE: dict[str, Any] = {"use": "c45", "min_leaf": 1, "prune": False, "average_gain": False}
 VISITS = [(f"p{i}", i // 12, i % 12 < (2, 8)[i // 12 % 2]) for i in range(120) for _ in range(10)]
 """120 patients of ten visits each; twelve patients share a ward, two or eight of them are ill."""
-PERSONS = """
-patient patient_id PatientID pid patid subject Subject subject_id subj_no participant person person_id personid
-customer customer_id CustomerId custid client client_no member memberNumber household household_id hhid hh_id id
-ID uid user user_id userID student studentid student_number pupil_id employee EmployeeNumber emp_no worker_id
-respondent respondent_id case case_id caseno claimant beneficiary_id policyholder borrower_id applicant donor_id
-account account_no acct_id mrn ssn individual indiv_id insured_id pseudonym farmer_id tenant_id
-"""
-OTHERS = """
-age sex visit visit_id visit_no date postal_code zip zipcode region region_id hospital hospital_id ward ward_no
-state country_code year month income education education_num household_size number_of_children children cases
-patients_per_day customer_age session_id order_no product_id item_code school_id class_id team trial_no height
-diagnosis_code ICD10 store_id row_id record_no transaction_id department_id occupation score group userspace
-"""
 
 
 def policy(folder: Path, rows: Sequence[tuple[str, int, bool]], changes: dict[str, Any]) -> Path:
@@ -50,11 +34,6 @@ def policy(folder: Path, rows: Sequence[tuple[str, int, bool]], changes: dict[st
     limits = [{"use": "k_anonymity", "at_least": 20}]
     document = {"data.columns": copy.deepcopy(COLUMNS), "build": TREE, "metrics": limits} | changes
     return survey(folder, document, "\n".join(["patient,ward,ill", *lines]) + "\n")
-
-
-def test_at_least_95_percent_of_usual_names_of_persons_are_known_and_no_other_names() -> None:
-    assert sum(map(names_persons, PERSONS.split())) >= 0.95 * len(PERSONS.split())
-    assert [name for name in OTHERS.split() if names_persons(name)] == []
 
 
 @pytest.mark.parametrize("role", ["identifier", "ignored", "quasi_identifier"])
@@ -171,13 +150,13 @@ def test_a_public_column_of_a_table_in_blocks_is_asked_about_as_in_memory(
     lines = [f"{i % 60},{ward},{'yes' if ill else 'no'}" for i, (_, ward, ill) in enumerate(VISITS)]
     (tmp_path / "visits.csv").write_text("\n".join([f"{name},ward,ill", *lines]) + "\n")
     columns = {name: {"role": "quasi_identifier"}, "ward": COLUMNS["ward"], "ill": COLUMNS["ill"]}
-    data = Data.model_validate_json(json.dumps({"columns": columns})).model_copy(update={"source": DuckDb()})
+    data = data_of(columns, {}).model_copy(update={"source": new_source("duckdb")})
     path = tmp_path / "visits.csv"
-    in_memory = reader.read_any_table(data, data.meaning(), path)
-    monkeypatch.setattr(reader, "MOST_IN_MEMORY", 0)
-    in_blocks = reader.read_any_table(data, data.meaning(), path)
-    assert (type(in_memory), type(in_blocks)) == (Table, LargeTable)
-    assert [*in_memory.suspected] == [*in_blocks.suspected] == [name] * asked
+    in_memory = any_table_in(data, path)
+    in_blocks(monkeypatch)
+    blocks = any_table_in(data, path)
+    assert (type(in_memory), type(blocks)) == (Table, LargeTable)
+    assert [*in_memory.suspected] == [*blocks.suspected] == [name] * asked
 
 
 def test_where_limits_hold_by_the_column_too_there_is_a_note(tmp_path: Path) -> None:

@@ -19,8 +19,7 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import document
-from leafgate.kernel.findings import Report
+from leafgate.app import Report, document
 from standins import attack_that, audited, even, finding, metric_that, release_metric_that
 
 ODD = [{"use": "odd", "at_least": 1, "secret": "ill"}]

@@ -18,10 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from leafgate import Release
-from leafgate.api import Leaf, Schema
+from leafgate.api import Leaf, Publish, Schema
 from leafgate.app import document, open_session
 from leafgate.engine.reading import counts_decide
-from leafgate.kernel.release import Publish
 from random_tables import categorical
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -9,14 +9,9 @@ from typing import Any
 
 import pytest
 
-from leafgate import InconclusiveError
 from leafgate.api import Remedy
-from leafgate.api.registry import Plugins
-from leafgate.app import document, open_session, parse_report, readable
-from leafgate.disclosure.summary import summary
-from leafgate.engine.remedies.static import from_error
+from leafgate.app import Report, document, open_session, parse_report, readable, summary
 from leafgate.errors import ReportError
-from leafgate.kernel.findings import Finding, Report
 from reports import OF_FINDINGS, view
 from survey import survey
 
@@ -81,21 +76,6 @@ def test_a_limit_whose_attack_failed_refers_to_what_that_asks_for(tmp_path: Path
     others = remedies_of(report_of(tmp_path, limit), "membership_advantage@any")
     assert others
     assert all(each.action == "add" and each.place == "attacks" for each in others)
-
-
-def test_hints_of_an_error_become_remedies_each_once() -> None:
-    problem = InconclusiveError("nobody", place="data.control", remedy="name a file")
-    twice = InconclusiveError.listing([*problem.problems, *problem.problems])
-    assert from_error(twice) == (Remedy(action="add", text="`data.control`: Name a file.", place="data.control"),)
-    assert from_error(InconclusiveError("nobody")) == ()
-
-
-def test_a_waived_finding_has_no_remedy(tmp_path: Path) -> None:
-    from leafgate.engine.remedies.static import with_static_remedies
-
-    session = open_session(survey(tmp_path, {}))
-    waived = Finding("x", "x", False, waiver={"id": "w"}, remedies=(Remedy(action="none", text="Nothing."),))
-    assert with_static_remedies([waived], session.policy, Plugins(), None)[0].remedies == ()
 
 
 def test_details_are_for_auditors(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from command_line import leafgate
 from leafgate import PolicyError
-from leafgate.app import load_policy, open_session, parse_report
-from leafgate.kernel.findings import Finding, Report
+from leafgate.app import Finding, Report, load_policy, open_session, parse_report
 from survey import COLUMNS, survey
 
 REASON = "one line of the register for each household of alike people"

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from leafgate.api import Release, ScoringContext, SecretBelief, Table
-from leafgate.kernel.findings import Report
+from leafgate.app import Report
 from standins import Stump, audited, metric_that
 
 METRICS = [{"use": "odd", "at_least": 0}, {"use": "sizes", "at_least": 4}]

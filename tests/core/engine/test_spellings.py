@@ -32,10 +32,10 @@ from leafgate.api import (
     Table,
     leaves,
     make_table,
+    map_leaves,
     typed_column,
 )
 from leafgate.engine.spellings import merged_release
-from leafgate.kernel.tree import map_leaves
 from leafgate.models.lowering.encoding import class_values
 from sklearn_zoo import skops_bytes
 

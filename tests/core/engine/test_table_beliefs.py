@@ -28,8 +28,7 @@ from leafgate.api import (
 from leafgate.engine import validation
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.checks import _limits_beliefs, _unattacked
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
+from leafgate.testing import grant_knowledge, validate_belief
 from random_tables import categorical, table_of
 from standins import attack_that, audited, finding
 

@@ -21,9 +21,9 @@ from leafgate.api import (
     Table,
     make_table,
 )
+from leafgate.app import SealedRelease
 from leafgate.engine.attack import run_attack
 from leafgate.engine.knowledge import draw_targets, secret_inputs
-from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.knowledge import Knows, limit_knowledge
 from leafgate.testing.scenarios import MEMBERS
 from standins import attack_that, plugins_with, policy_with

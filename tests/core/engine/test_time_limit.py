@@ -27,12 +27,8 @@ from leafgate.api import (
     PredictionOracle,
     Release,
     SecretBelief,
-    report_progress,
 )
-from leafgate.app import document
-from leafgate.kernel.findings import Report
-from leafgate.processes import limited_call
-from leafgate.progress import progress_watched_by
+from leafgate.app import Report, document
 from patience import SECONDS
 from session_processes import ended_in
 from standins import ORIGIN, Calm, attack_that, audited, even, finding
@@ -175,94 +171,9 @@ def test_a_belief_that_cannot_be_read_back_says_what_to_do() -> None:
     assert "its result cannot be pickled (TypeError)" in problem_of(with_nosy(nosy, LONG))
 
 
-@pytest.mark.thorough
-def test_an_attack_that_reports_progress_all_the_time_is_ended() -> None:
-    def reports() -> None:
-        while True:
-            report_progress(1, 2, "rooms")
-
-    began = time.monotonic()
-    with pytest.raises(TimeoutError):
-        limited_call(reports, 0.3)
-    assert time.monotonic() - began < SECONDS
-
-
-def test_a_limit_may_be_longer_than_any_wait_of_the_system() -> None:
-    assert limited_call(lambda: 7, 1e300) == 7
-
-
 def test_without_fork_an_attack_says_that_it_cannot_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     assert "needs a process that is forked" in problem_of(with_nosy(attack_that(lambda release, known: []), LONG))
-
-
-def test_progress_of_a_limited_attack_is_reported() -> None:
-    class Watcher:
-        def __init__(self) -> None:
-            self.reports: list[tuple[int, int, str]] = []
-
-        def begin(self, step: str) -> None: ...
-
-        def end(self) -> None: ...
-
-        def report(self, done: int, total: int, parts: str) -> None:
-            self.reports.append((done, total, parts))
-
-    watcher = Watcher()
-
-    def works() -> int:
-        for done in range(3):
-            report_progress(done, 2, "rooms")
-        return os.getpid()
-
-    with progress_watched_by(watcher):
-        assert limited_call(works, LONG) != os.getpid()
-    assert watcher.reports == [(0, 2, "rooms"), (1, 2, "rooms"), (2, 2, "rooms")]
-
-
-@pytest.mark.thorough
-def test_what_an_ended_attack_has_started_ends_with_it_and_it_may_clean_up_before(tmp_path: Path) -> None:
-    def works() -> None:
-        child = os.fork()
-        if child == 0:
-            time.sleep(LONG)
-        (tmp_path / "child").write_text(str(child))
-        try:
-            time.sleep(LONG)
-        finally:
-            (tmp_path / "cleaned").touch()
-
-    with pytest.raises(TimeoutError):
-        limited_call(works, 0.5)
-    assert (tmp_path / "cleaned").exists()
-    deadline = time.monotonic() + SECONDS
-    while is_running(int((tmp_path / "child").read_text())):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def is_running(process: int) -> bool:
-    """Does the process run? One that has ended and that its new parent has not waited for does not."""
-    try:
-        os.kill(process, 0)
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-@pytest.mark.thorough
-def test_an_attack_that_ignores_signals_is_killed_and_leaves_no_zombie(tmp_path: Path) -> None:
-    def works() -> None:
-        (tmp_path / "process").write_text(str(os.getpid()))
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        time.sleep(LONG)
-
-    began = time.monotonic()
-    with pytest.raises(TimeoutError):
-        limited_call(works, 0.5)
-    assert time.monotonic() - began < SECONDS
-    with pytest.raises(ChildProcessError):
-        os.waitpid(int((tmp_path / "process").read_text()), os.WNOHANG)
 
 
 ASLEEP = """

@@ -15,13 +15,12 @@ from pydantic import ValidationError
 
 from leafgate import Release
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
-from leafgate.app import document, open_session
+from leafgate.app import Finding, Limit, Report, Session, document, open_session
 from leafgate.commands.demo.audits import run_demo
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.figures import MAX_ROWS, Drawn, first_asking, layout_of, unfolded
 from leafgate.engine.report import Audit
-from leafgate.kernel.findings import Finding, Limit, Report, TreeView
-from leafgate.session.run import Session
+from leafgate.kernel.findings import TreeView
 from patience import ends_soon
 from reports import view
 from standins import audited as audited_by_standins

@@ -7,10 +7,8 @@ from typing import Any, Literal
 import pytest
 
 from command_line import leafgate
-from leafgate.api import Metric, ReleaseAtMost, Score, ScoringContext, Unit
-from leafgate.api.registry import use_of
-from leafgate.app import audit_policy, load_plugins
-from leafgate.kernel.tables import Tables
+from leafgate.api import ReleaseAtMost, Score, ScoringContext, Unit
+from leafgate.app import Tables, audit_policy, load_plugins
 from random_tables import table_of
 from standins import ROWS, WEIGHT, audited, metric_that, plugins_with, policy_with
 from survey import survey
@@ -64,7 +62,7 @@ def test_a_limit_beside_them_that_can_be_broken_decides(tmp_path: Path, at_least
     ],
 )
 def test_the_ends_of_ranges_are_no_limits(vacuous: dict[str, Any], real: dict[str, Any]) -> None:
-    kinds = {use_of(kind): kind for kind in load_plugins(["leafgate"]).kind(Metric)}
+    kinds = load_plugins(["leafgate"]).by_name
     assert not kinds[vacuous["use"]].model_validate(vacuous).can_be_broken  # type: ignore[attr-defined]
     assert kinds[vacuous["use"]].model_validate(vacuous | real).can_be_broken  # type: ignore[attr-defined]
 

@@ -14,12 +14,8 @@ import pytest
 from command_line import Ended, leafgate
 from leafgate import PolicyError
 from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
-from leafgate.app import audit_policy, document, load_policy, open_session
-from leafgate.disclosure.summary import summary
-from leafgate.kernel.findings import Finding
-from leafgate.kernel.tables import Tables
+from leafgate.app import Finding, Session, Tables, audit_policy, document, load_policy, open_session, summary
 from leafgate.kernel.waivers import Waiver, WaiverReview, metric_of, utc_today
-from leafgate.session.run import Session
 from leafgate_plugins.protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with

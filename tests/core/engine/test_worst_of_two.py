@@ -15,8 +15,7 @@ import yaml
 
 from example_counts import seeds
 from leafgate.api import AdversaryKnowledge, Belief, PersonMetric, Release, ScoringContext, SecretBelief
-from leafgate.app import load_plugins, open_session
-from leafgate.kernel.findings import Finding
+from leafgate.app import Finding, load_plugins, open_session
 from standins import attack_that, audited, finding, metric_that
 
 WAYS = ("worst", "derived", "composition")

@@ -11,12 +11,12 @@ from unittest import SkipTest
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from leafgate.api import install_command
 from leafgate.estimators import (
     KAnonymousTreeClassifier,
     PerturbedTreeClassifier,
     PrivateForestClassifier,
 )
-from leafgate.lazy_loading import install_command
 
 SMALL_FOREST = PrivateForestClassifier(epsilon=None, trees=4, combine="sum", random_state=0)
 CHECKED = {

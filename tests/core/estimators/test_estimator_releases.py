@@ -25,7 +25,7 @@ import leafgate
 from leafgate import Table
 from leafgate.algorithms import prediction
 from leafgate.api import leaves, typed_column
-from leafgate.app import open_session
+from leafgate.app import build_release, open_session, read_release
 from leafgate.estimators import (
     InvalidInputError,
     KAnonymousTreeClassifier,
@@ -33,8 +33,6 @@ from leafgate.estimators import (
     PerturbedTreeClassifier,
     PrivateForestClassifier,
 )
-from leafgate.io.release_codec import read_release
-from leafgate.session.run import build_release
 
 JOBS = ("clerk", "cook", "guard", "nurse")
 

@@ -10,10 +10,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from leafgate import InconclusiveError
-from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit
+from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, install_command
 from leafgate.estimators import KAnonymousTreeClassifier, PerturbedTreeClassifier
 from leafgate.estimators.drawing import draw_tree, layout
-from leafgate.lazy_loading import install_command
 
 TREE = NumericSplit(
     "age",

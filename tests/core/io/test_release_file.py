@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 
 from leafgate import Release
 from leafgate.algorithms.publication import published
-from leafgate.api import CategoricalSplit, Leaf, NumericSplit, Schema
-from leafgate.app import serialize
-from leafgate.io.release_codec import read_release
-from leafgate.kernel.release import Level, Publish
+from leafgate.api import CategoricalSplit, Leaf, Level, NumericSplit, Publish, Schema
+from leafgate.app import read_release, serialize
 from random_tables import categorical, tables
 from random_trees import forests
 from sample_release import COUNTS, DRAFT, NOBODY, SCHEMA, TELLS, written

@@ -7,10 +7,8 @@ import pytest
 
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.publication import published
-from leafgate.api import Records, Schema
-from leafgate.app import serialize
-from leafgate.io.release_codec import read_release
-from leafgate.kernel.release import Publish
+from leafgate.api import Publish, Records, Schema
+from leafgate.app import read_release, serialize
 from random_tables import categorical, numeric
 
 AGE = numeric("age", "quasi_identifier", bounds=(17.0, 90.0))

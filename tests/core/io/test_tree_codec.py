@@ -16,16 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import Release, ReleaseError, Table
-from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema, leaves
-from leafgate.app import readable
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Publish, Schema, leaves, map_leaves
+from leafgate.app import read_release, readable
 from leafgate.io import release_codec
 from leafgate.io.json import parse_json, parse_plainly
-from leafgate.io.release_codec import read_release, release_bytes
+from leafgate.io.release_codec import release_bytes
 from leafgate.io.tree_reader import TreeReader
 from leafgate.io.tree_writer import TreeWriter
 from leafgate.kernel.leaf import LeafStatistics
-from leafgate.kernel.release import Publish
-from leafgate.kernel.tree import MAX_DEPTH, arrays_of, map_leaves, tree_arrays
+from leafgate.kernel.tree import MAX_DEPTH, arrays_of, tree_arrays
 from random_tables import tables
 from random_trees import forests, trees
 from sample_release import DRAFT

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostile_models import lightgbm
+from installed_readers import read_foreign
 from leafgate import ReleaseError
+from leafgate.ir import arrays as category_sets
 from leafgate.ir.validate import check_model
 from leafgate.readers import LEAF, ModelIR, TreeIR
 from patience import ends_soon
@@ -115,3 +118,25 @@ def test_whatever_the_arrays_hold_they_are_a_tree_or_refused(changes: dict[str, 
         seen.add(node)
         waiting += [] if tree.feature[node] == LEAF else [int(tree.low[node]), int(tree.high[node])]
     assert len(seen) == tree.nodes
+
+
+def test_a_set_is_made_once_for_all_nodes_that_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = {
+        "num_leaves": 3,
+        "num_cat": 1,
+        "split_feature": "0 0",
+        "threshold": "0 0",
+        "decision_type": "1 9",
+        "left_child": "1 -1",
+        "right_child": "-3 -2",
+        "leaf_value": "1 2 3",
+        "cat_boundaries": "0 1",
+        "cat_threshold": "6",
+    }
+    content = lightgbm("\n".join(f"{key}={value}" for key, value in fields.items()))
+    monkeypatch.setattr(category_sets, "MAX_CATEGORIES", 3)
+    with pytest.raises(ReleaseError, match="its tests name more than 3 categories in all"):
+        read_foreign(content, "m")
+    monkeypatch.setattr(category_sets, "MAX_CATEGORIES", 4)
+    with pytest.raises(ReleaseError, match="no value could take both this way"):
+        read_foreign(content, "m")

@@ -9,10 +9,8 @@ import pytest
 from scipy import stats
 
 from leafgate import Release, ReleaseError
-from leafgate.api import BuildResult, Column, Noise, Records, Schema
-from leafgate.app import serialize
-from leafgate.io.release_codec import read_release
-from leafgate.kernel.noise import Law, noise_with
+from leafgate.api import BuildResult, Column, Law, Noise, Records, Schema, noise_with
+from leafgate.app import read_release, serialize
 from noise_laws import peer_of
 
 

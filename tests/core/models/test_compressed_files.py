@@ -13,15 +13,14 @@ from pathlib import Path
 import pytest
 
 from command_line import leafgate
-from installed_readers import is_foreign, read_foreign
+from installed_readers import is_foreign, neutral_file, read_foreign
 from leafgate import ReleaseError
 from leafgate.bounded import compressed as bounded
-from leafgate.commands.convert.neutral import written
 from leafgate.models.reader import is_pickle, model_bytes
 from patience import ends_soon
 from sample_model import MODEL
 
-PLAIN = written(MODEL)
+PLAIN = neutral_file(MODEL)
 
 
 def compressed(content: bytes, name: str = "", flags: int | None = None, more: bytes = b"") -> bytes:
@@ -40,7 +39,7 @@ def test_a_gzip_file_is_read_as_what_it_holds(name: str) -> None:
     content = compressed(PLAIN, name)
     assert is_foreign(content[:4096])
     assert not is_pickle(content[:4096])
-    assert written(read_foreign(content, "model.json.gz")) == PLAIN
+    assert neutral_file(read_foreign(content, "model.json.gz")) == PLAIN
 
 
 POLICY = """
@@ -116,7 +115,7 @@ def test_a_compressed_pickle_is_a_pickle() -> None:
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
 def test_bzip2_and_xz_files_are_read_as_what_they_hold(pack: Callable[[bytes], bytes]) -> None:
     assert not is_pickle(pack(PLAIN))
-    assert written(read_foreign(pack(PLAIN), "model.json.xz")) == PLAIN
+    assert neutral_file(read_foreign(pack(PLAIN), "model.json.xz")) == PLAIN
     assert is_pickle(pack(pickle.dumps([1.0] * 5000)))
     with pytest.raises(ReleaseError, match="goes on after its end"):
         read_foreign(pack(PLAIN) + pack(b"Jane Smith"), "model.json.xz")
@@ -138,3 +137,9 @@ def test_a_folder_without_a_model_of_mlflow_is_refused_with_what_to_name(tmp_pat
     (folder / "model.xgb").write_text("{}")
     with pytest.raises(ReleaseError, match=r"is a folder, not a model's file.*file MLmodel"):
         model_bytes(folder)
+
+
+def test_no_more_of_a_file_is_read_than_may_be(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(b"0" * 11)
+    with pytest.raises(ReleaseError, match="is larger than"):
+        model_bytes(tmp_path / "people.csv", most=10)

@@ -16,10 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from installed_readers import is_foreign, read_foreign
+from installed_readers import is_foreign, neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
-from leafgate.models.reader import model_bytes
 from leafgate.readers import (
     SIZES_DISCLOSURE,
     ArithmeticStep,
@@ -56,7 +54,7 @@ PEOPLE += "40,none,high\n?,?,high\n50,high,high\n60,basic,low\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "people.csv").write_text(PEOPLE)
-    (tmp_path / "model.json").write_bytes(written(MODEL))
+    (tmp_path / "model.json").write_bytes(neutral_file(MODEL))
     return tmp_path
 
 
@@ -81,7 +79,7 @@ def test_a_report_counts_the_trees_of_a_boosted_model_and_not_what_it_starts_fro
 ) -> None:
     scored = replace(TREE, values=TREE.values[:, 1:] - 2.5, counts=None, size=None)
     model = replace(MODEL, trees=(scored, scored), values="scores", combine="boost", base=base, counted="unknown")
-    (folder / "model.json").write_bytes(written(replace(model, discloses=())))
+    (folder / "model.json").write_bytes(neutral_file(replace(model, discloses=())))
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "shares"))
     document = leafgate("audit", folder / "policy.yaml", "--json").document
     assert (document["release"]["trees"], document["release"]["leaves"]) == (2, 6)
@@ -131,7 +129,7 @@ def test_a_broken_limit_on_a_file_lists_what_it_counts_and_the_command_that_mend
 
 
 def test_names_of_columns_the_policy_drops_are_told_of(folder: Path) -> None:
-    (folder / "model.json").write_bytes(written(replace(MODEL, features=(*MODEL.features, "surname"))))
+    (folder / "model.json").write_bytes(neutral_file(replace(MODEL, features=(*MODEL.features, "surname"))))
     _, found = findings(folder, "counts")
     kinds = [item["kind"] for item in found["published_file"]["evidence"]["discloses"]]
     assert kinds == ["counts", "column_names"]
@@ -182,7 +180,7 @@ BOOSTED = ModelIR(
 def test_an_infinite_number_is_no_neutral_file() -> None:
     endless = replace(MODEL, origins=(MissingIndicator("age", 0.0, math.inf), None))
     with pytest.raises(ReleaseError, match="infinite"):
-        written(endless)
+        neutral_file(endless)
 
 
 @pytest.mark.parametrize(
@@ -191,8 +189,8 @@ def test_an_infinite_number_is_no_neutral_file() -> None:
     ids=["plain", "origins", "absent", "absent as missing", "boosted"],
 )
 def test_a_neutral_file_read_back_is_the_same_model(model: ModelIR) -> None:
-    read = read_foreign(written(model), "model")  # which tells the names of values besides
-    assert written(replace(read, discloses=model.discloses)) == written(model)
+    read = read_foreign(neutral_file(model), "model")  # which tells the names of values besides
+    assert neutral_file(replace(read, discloses=model.discloses)) == neutral_file(model)
     for mine, its in zip(model.trees, read.trees, strict=True):
         np.testing.assert_array_equal(mine.feature, its.feature)
         np.testing.assert_array_equal(mine.flag("missing_low"), its.flag("missing_low"))
@@ -227,16 +225,16 @@ STRANGE: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("key", "value"), STRANGE, ids=[f"{key}={value}"[:40] for key, value in STRANGE])
 def test_a_neutral_file_that_cannot_be_meant_is_refused(key: str, value: Any) -> None:
-    fields = {**json.loads(written(MODEL)), key: value}
+    fields = {**json.loads(neutral_file(MODEL)), key: value}
     with pytest.raises(ReleaseError):
         read_foreign(json.dumps(fields).encode(), "model")
 
 
 def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
     silent = replace(MODEL, discloses=())
-    assert [item.kind for item in read_foreign(written(silent), "model").discloses] == ["counts"]
+    assert [item.kind for item in read_foreign(neutral_file(silent), "model").discloses] == ["counts"]
     sized = replace(silent, trees=(replace(TREE, counts=None),))
-    read = read_foreign(written(sized), "model")
+    read = read_foreign(neutral_file(sized), "model")
     assert ([item.kind for item in read.discloses], read.level) == (["sizes", "ratios"], "counts")
 
 
@@ -311,11 +309,6 @@ def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path, kind: str) 
         assert kind != "pipe" or "is no regular file" in ended.stdout + ended.stderr
 
 
-def test_no_more_of_a_file_is_read_than_may_be(folder: Path) -> None:
-    with pytest.raises(ReleaseError, match="is larger than"):
-        model_bytes(folder / "people.csv", most=10)
-
-
 def test_encoding_speaks_of_models_only(folder: Path) -> None:
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
     code = leafgate("build", folder / "policy.yaml", "--out", folder / "release.json").code
@@ -328,7 +321,7 @@ def test_encoding_speaks_of_models_only(folder: Path) -> None:
 
 @given(st.data())
 def test_any_sign_of_a_neutral_file_may_be_another(data: st.DataObject) -> None:
-    content = bytearray(written(EVERYTHING))
+    content = bytearray(neutral_file(EVERYTHING))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(30, len(content) - 1))] = data.draw(
             st.sampled_from(b'0123456789.-e"[]{},:nulltruefals')
@@ -351,7 +344,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_model_ends_an_audit_with_exit_code_2(folder: Path, name: str) -> None:
     old, new = HOSTILE[name]
-    content = written(MODEL)
+    content = neutral_file(MODEL)
     assert old in content
     (folder / "model.json").write_bytes(content.replace(old, new))
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
@@ -385,7 +378,7 @@ SMUGGLED: dict[str, Callable[[Any], None]] = {
 
 @pytest.mark.parametrize("change", SMUGGLED.values(), ids=SMUGGLED)
 def test_what_a_neutral_file_has_no_need_of_is_told(change: Callable[[Any], None]) -> None:
-    document = json.loads(written(MODEL))
+    document = json.loads(neutral_file(MODEL))
     change(document)
     found = [
         item for item in read_foreign(json.dumps(document).encode(), "m").discloses if item.kind == "other_content"
@@ -395,7 +388,7 @@ def test_what_a_neutral_file_has_no_need_of_is_told(change: Callable[[Any], None
 
 @pytest.mark.parametrize(("key", "node", "value"), [("low", 3, 3), ("high", 4, 1), ("strict", 3, True)])
 def test_numbers_of_nodes_that_nobody_reads_are_told(key: str, node: int, value: Any) -> None:
-    document = json.loads(written(MODEL))
+    document = json.loads(neutral_file(MODEL))
     items = document["trees"][0][key]
     document["trees"][0][key] = [items] * len(document["trees"][0]["low"]) if isinstance(items, bool) else items
     document["trees"][0][key][node] = value
@@ -407,4 +400,4 @@ def test_numbers_of_nodes_that_nobody_reads_are_told(key: str, node: int, value:
 
 @pytest.mark.parametrize("model", [MODEL, EVERYTHING, ABSENT, BOOSTED], ids=["plain", "origins", "absent", "boosted"])
 def test_nothing_that_we_write_is_other_content(model: ModelIR) -> None:
-    assert "other_content" not in {item.kind for item in read_foreign(written(model), "m").discloses}
+    assert "other_content" not in {item.kind for item in read_foreign(neutral_file(model), "m").discloses}

@@ -10,7 +10,6 @@ from hostile_skops import HOSTILE as SKOPS
 from hostile_skops import schema_with
 from installed_readers import read_foreign
 from leafgate import ReleaseError
-from leafgate.ir import arrays as category_sets
 from leafgate.readers import parse_bounded_json
 from patience import ends_soon
 from refused_models import assert_refused_in_little_memory
@@ -24,28 +23,6 @@ def test_a_file_that_would_come_to_much_is_refused_soon_and_in_little_memory(
     make: Callable[[], bytes], tmp_path: Path
 ) -> None:
     assert_refused_in_little_memory(tmp_path, make())
-
-
-def test_a_set_is_made_once_for_all_nodes_that_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    fields = {
-        "num_leaves": 3,
-        "num_cat": 1,
-        "split_feature": "0 0",
-        "threshold": "0 0",
-        "decision_type": "1 9",
-        "left_child": "1 -1",
-        "right_child": "-3 -2",
-        "leaf_value": "1 2 3",
-        "cat_boundaries": "0 1",
-        "cat_threshold": "6",
-    }
-    content = lightgbm("\n".join(f"{key}={value}" for key, value in fields.items()))
-    monkeypatch.setattr(category_sets, "MAX_CATEGORIES", 3)
-    with pytest.raises(ReleaseError, match="its tests name more than 3 categories in all"):
-        read_foreign(content, "m")
-    monkeypatch.setattr(category_sets, "MAX_CATEGORIES", 4)
-    with pytest.raises(ReleaseError, match="no value could take both this way"):
-        read_foreign(content, "m")
 
 
 HALF = "\\ud800"

@@ -20,16 +20,14 @@ from command_line import leafgate
 from insider import FACT, INSIDER, knowing, refused
 from leafgate import Table
 from leafgate.algorithms.sampling import nested_sample, sampled
-from leafgate.api import AdversaryKnowledge, Belief, DataError, Release, SecretBelief
+from leafgate.api import AdversaryKnowledge, Belief, Between, DataError, Fact, Release, SecretBelief
 from leafgate.app import load_policy
 from leafgate.errors import Problem
-from leafgate.io.tables.reader import read_people
-from leafgate.kernel.facts import Between, Fact
 from random_tables import categorical, numeric, table_of
 from standins import attack_that, audited, even, finding
 from stranger import install
 from survey import COLUMNS, HEADER, PEOPLE, ROWS
-from table_files import data_of, people
+from table_files import data_of, known_people_in, people
 
 PLANTED = "Zanzibar"
 
@@ -255,7 +253,7 @@ def table_of_four() -> Table:
 def read(folder: Path, content: str, columns: dict[str, Any], options: dict[str, Any] | None = None) -> Table:
     path = folder / "known.csv"
     path.write_text(content)
-    return read_people(data_of(columns, options or {}), table_of_four(), path)
+    return known_people_in(data_of(columns, options or {}), table_of_four(), path)
 
 
 @pytest.mark.parametrize(("content", "columns", "options"), FILES.values(), ids=FILES)

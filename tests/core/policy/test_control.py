@@ -10,7 +10,6 @@ import pytest
 from command_line import leafgate
 from leafgate.api import DataError
 from leafgate.app import load_policy, open_session
-from leafgate.session.run import SharedTables
 from stranger import install
 from survey import HEADER, PEOPLE, survey
 
@@ -144,10 +143,9 @@ def test_a_policys_digest_tells_only_that_there_is_a_control(folder: Path) -> No
 
 
 def test_policies_that_differ_in_the_control_are_read_apart(folder: Path) -> None:
-    tables = SharedTables()
-    plain, controlled = (load_policy(survey(folder, said)).policy for said in ({}, {"data.control": "others.csv"}))
-    assert tables.of(plain).control is None
-    assert tables.of(controlled).control is not None
+    plain, controlled = (open_session(survey(folder, said)) for said in ({}, {"data.control": "others.csv"}))
+    assert plain.tables.control is None
+    assert controlled.tables.control is not None
 
 
 def test_candidates_that_no_attack_uses_are_refused(folder: Path) -> None:

@@ -12,10 +12,9 @@ import pytest
 from jsonschema import Draft7Validator
 from packaging.version import Version
 
+from command_line import leafgate
 from data_files import DATA
-from leafgate.app import load_plugins, load_policy, readable
-from leafgate.commands.scaffold.json_schema import policy_schema
-from leafgate.io.yaml import parse_yaml
+from leafgate.app import load_policy, parse_yaml
 from survey import policy
 
 POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yaml"))
@@ -28,7 +27,7 @@ def accepts(schema: Any, document: Any) -> bool:
 
 @pytest.fixture(scope="module")
 def schema() -> Any:
-    return json.loads(json.dumps(policy_schema(load_plugins())))
+    return leafgate("schema").document
 
 
 def document(path: Path) -> dict[str, Any]:
@@ -103,7 +102,7 @@ COMMITTED = POLICIES[0].parents[1] / "docs" / "reference" / "policy.schema.json"
 
 @pytest.mark.skipif(Version(pydantic.VERSION) < Version("2.13"), reason="older pydantic writes schemas otherwise")
 def test_the_committed_schema_is_the_one_the_code_makes() -> None:
-    made = readable(policy_schema(load_plugins(["leafgate"])))
+    made = leafgate("schema").out.encode()
     assert COMMITTED.read_bytes() == made, "run python docs/reference/make_reference.py"
 
 

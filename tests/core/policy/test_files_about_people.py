@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.api import OwnersFile, PeopleFile, Strict
 from leafgate.app import load_policy, open_session
-from leafgate.kernel.options import PolicyFile, people_files
 from stranger import install
 from survey import HEADER, PEOPLE, survey
 
@@ -144,35 +142,3 @@ def test_a_file_that_is_not_there_is_invalid(folder: Path) -> None:
     ended = leafgate("audit", survey(folder, SAID), "--json")
     assert ended.code == 2
     assert ended.problems[0]["place"] == "attacks.witness.seen"
-
-
-class Inner(Strict):
-    """Options within an option."""
-
-    known: PeopleFile
-
-
-class Options(Strict):
-    """Files of every kind in every place."""
-
-    alone: OwnersFile
-    maybe: PeopleFile | None = None
-    several: tuple[PeopleFile, ...] = ()
-    named: dict[str, PeopleFile] = {}  # noqa: RUF012  a pydantic field
-    inner: tuple[Inner, ...] = ()
-    model: PolicyFile
-
-
-def test_files_about_people_are_those_of_two_types_wherever_an_option_has_them(tmp_path: Path) -> None:
-    document = {
-        "alone": "a",
-        "maybe": "b",
-        "several": ["c", "d"],
-        "named": {"x": "e"},
-        "inner": [{"known": "f"}],
-        "model": "m",
-    }
-    options = Options.model_validate_json(json.dumps(document), context={"beside": tmp_path, "root": tmp_path})
-    names = {"alone": "a", "maybe": "b", "several[0]": "c", "several[1]": "d", "named[x]": "e", "inner[0].known": "f"}
-    assert people_files(options) == {option: tmp_path / name for option, name in names.items()}
-    assert people_files(Options(alone="a", model="m")).keys() == {"alone"}

@@ -12,14 +12,7 @@ import pytest
 from command_line import leafgate
 from data_files import DATA
 from leafgate import PolicyError
-from leafgate.api import Column
-from leafgate.app import load_policy, open_session
-from leafgate.io.yaml import parse_yaml
-from leafgate.ir.features import Feature
-from leafgate.kernel.paths import dict_or_empty
-from leafgate.models.lowering.encoding import misread
-from leafgate.readers import CategoryCodes
-from leafgate.session.run import read_tables
+from leafgate.app import load_policy, open_session, parse_yaml
 from survey import survey
 
 ORG: dict[str, Any] = {
@@ -181,7 +174,7 @@ def test_a_child_whose_reading_removes_nobody_is_judged(
     tmp_path: Path, data: dict[str, Any], columns: dict[str, Any], rows: list[str]
 ) -> None:
     path = child(tmp_path, data, columns, rows)
-    if "delimiter" in dict_or_empty(data.get("csv")):
+    if "delimiter" in (data.get("csv") or {}):
         people = tmp_path / "people.csv"
         people.write_text(people.read_text().replace(",", ";"))
     ended = leafgate("audit", path, "--org", org(tmp_path), "--json")
@@ -265,15 +258,6 @@ def test_only_the_policy_that_is_extended_leaves_the_reading_to_its_child(tmp_pa
     assert load_policy(survey(tmp_path, {"data.reading": "child"})).policy.sha256 == digest
 
 
-def test_a_model_that_knows_two_values_which_an_alias_makes_one_is_refused() -> None:
-    """Else the tests for one of them would be reached by nobody."""
-    known = CategoryCodes("village", {"Ford": 0.0, "Hill": 1.0, "Mill": 2.0})
-    feature = Feature("village", least=0.5, most=1.5)
-    for aliases, is_read in (({}, True), ({"M": "Ford"}, True), ({"Mill": "Ford"}, False)):
-        column = Column("village", frozenset({"quasi_identifier"}), values=("Ford", "Hill"), aliases=aliases)
-        assert (misread(feature, known, column, explicit=False) is None) == is_read
-
-
 POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yaml"))
 ANY_ROLE = {"unlisted": ["quasi_identifier", "sensitive", "private", "ignored", "identifier", "key", "weight"]}
 
@@ -296,4 +280,4 @@ def test_an_example_policy_runs_under_an_organisations_policy_that_lists_no_colu
         assert load_policy(path, root, org(tmp_path, strict))
     loaded = load_policy(path, root, org(tmp_path, leaving))
     if loaded.policy.data.path is not None and loaded.policy.data.path.exists():
-        assert read_tables(loaded.policy, loaded.plugins).people.total_weight
+        assert open_session(path, root=root, org=org(tmp_path, leaving)).table.total_weight

@@ -23,11 +23,9 @@ from leafgate.api import (
     SecretBelief,
     Table,
 )
-from leafgate.app import audit_policy, load_policy, open_session
+from leafgate.app import Tables, audit_policy, load_policy, open_session, policy_of
 from leafgate.io.tables import reader
 from leafgate.kernel.knowledge import NEEDS, limit_knowledge
-from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, even, plugins_with, policy_with
 from stranger import install

@@ -4,8 +4,7 @@ import pytest
 
 from entry_points import BASICS, Point, install, offering
 from leafgate import PolicyError
-from leafgate.app import load_plugins
-from leafgate.policy.load import policy_of
+from leafgate.app import load_plugins, policy_of
 from standins import attack_that, policy_document
 
 NOSY = attack_that(lambda release, known: [])

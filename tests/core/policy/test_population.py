@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from components import new_attack, new_metric
 from leafgate import Table
 from leafgate.algorithms.publication import published
 from leafgate.api import (
@@ -20,25 +21,22 @@ from leafgate.api import (
     GroupBelief,
     InconclusiveError,
     Leaf,
+    Level,
     Node,
+    Publish,
     Release,
     Schema,
     ScoringContext,
     SecretBelief,
 )
 from leafgate.app import document, load_policy, open_session
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
-from leafgate.io.tables.reader import read_population
-from leafgate.kernel.release import Level, Publish
-from leafgate_plugins.diversity.metrics import KMap, ReidentificationRisk
-from leafgate_plugins.linking.components import Linking
+from leafgate.testing import grant_knowledge, validate_belief
 from oracles import numbered, people_of, persons, span
 from random_tables import Cell, categorical, cells, table_of, tables
 from random_trees import forests
 from scoring import scores_of_people
 from survey import COLUMNS, survey
-from table_files import data_of, people
+from table_files import data_of, people, population_in
 
 ZIP = categorical("zip", "quasi_identifier", values=("1", "2"))
 ILL = categorical("ill", "class", "sensitive", values=("flu", "cold"))
@@ -83,7 +81,7 @@ def cases(
     table: Table, population: Table | None, forest: tuple[Node, ...], level: Level = "counts"
 ) -> list[ScoringContext]:
     release, known = release_of(table, forest, level), grant_knowledge(table, population=population)
-    beliefs = [validate_belief(belief, known) for belief in Linking().infer(release, known)]
+    beliefs = [validate_belief(belief, known) for belief in new_attack("linking").infer(release, known)]
     return [ScoringContext(table, None, release, known, belief) for belief in beliefs]
 
 
@@ -94,8 +92,8 @@ def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_ap
     table, population, forest = plant
     expected = [there for there, _ in in_reach(table, population, forest)]
     for case in cases(table, population, forest):
-        assert scores_of_people(KMap(at_least=1), case).tolist() == expected
-        journalist = scores_of_people(ReidentificationRisk(among="population", at_most=1), case)
+        assert scores_of_people(new_metric("k_map", at_least=1), case).tolist() == expected
+        journalist = scores_of_people(new_metric("reidentification_risk", among="population", at_most=1), case)
         assert journalist.tolist() == pytest.approx([1 / size for size in expected])
 
 
@@ -106,9 +104,11 @@ def test_the_risk_among_the_table_is_never_less_than_among_the_population(
     table, population, forest = plant
     expected = [1 / here for _, here in in_reach(table, population, forest)]
     for case in cases(table, population, forest):
-        prosecutor = scores_of_people(ReidentificationRisk(at_most=1), case)
+        prosecutor = scores_of_people(new_metric("reidentification_risk", at_most=1), case)
         assert prosecutor.tolist() == pytest.approx(expected)
-        assert (prosecutor >= scores_of_people(ReidentificationRisk(among="population", at_most=1), case)).all()
+        assert (
+            prosecutor >= scores_of_people(new_metric("reidentification_risk", among="population", at_most=1), case)
+        ).all()
 
 
 @given(planted(lacking=True))
@@ -232,7 +232,7 @@ def read(folder: Path, content: str, columns: dict[str, Any], options: dict[str,
     path = folder / "population.csv"
     path.write_text(content)
     data = data_of(columns, options)
-    return read_population(data, data.meaning(), path)
+    return population_in(data, path)
 
 
 @pytest.mark.parametrize(("content", "columns", "options"), FILES.values(), ids=FILES)

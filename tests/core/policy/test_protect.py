@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
+from components import new_attack
 from leafgate import DataError, LeafgateError, PolicyError
-from leafgate.app import load_policy, open_session
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.knowledge import defensive_copy
-from leafgate.session.run import Session
+from leafgate.app import Session, build_release, granted_knowledge, load_policy, open_session
 
 ROWS = "id,zip,age,ill\na,1,30,flu\nb,1,30,flu\nc,2,50,cold\n4,2,60,flu\n"
 
@@ -73,7 +71,8 @@ def test_people_who_differ_only_in_what_is_secret_stay_apart_without_their_key(t
 
 def test_no_attack_is_told_which_cells_are_secret(tmp_path: Path) -> None:
     run = prepared(tmp_path, {"column": "ill", "keys": ["a"]}, zip={"role": "quasi_identifier", "values": ["1", "2"]})
-    known = defensive_copy(grant_knowledge(run.table))
+    artifact = build_release(run.policy, run.plugins, run.table)
+    known = granted_knowledge(run.policy, new_attack("linking"), run.tables, artifact)
     assert not known.public.protected
     assert known.weight.tolist() == [2, 2]
 

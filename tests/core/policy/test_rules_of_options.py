@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from leafgate.api import AdversaryKnowledge, AtLeast, AtMost, AttackModel, PersonMetric, Policy, ValueMetric
+from leafgate.api import (
+    AdversaryKnowledge,
+    AtLeast,
+    AtMost,
+    AttackModel,
+    Component,
+    OwnersFile,
+    PeopleFile,
+    PersonMetric,
+    Policy,
+    Publish,
+    Strict,
+    ValueMetric,
+)
 from leafgate.app import load_plugins
-from leafgate.kernel.components import Component
 from leafgate.kernel.inheritance import Option, options_of, rule_of
 from leafgate.kernel.knowledge import NEEDS, Grant, Knows, needs_in_words, parts_for
-from leafgate.kernel.options import models_of
+from leafgate.kernel.options import PolicyFile, models_of, people_files
 from leafgate.kernel.oracle import ACCESS_LEVELS
 from leafgate.kernel.policy import Data, ReportSpec
-from leafgate.kernel.release import Publish
 from leafgate.kernel.schema import ColumnSpec
 from leafgate.kernel.waivers import Approvals
 from leafgate.policy.inherit import RULES
@@ -189,3 +202,35 @@ def test_later_values_are_tighter_and_earlier_ones_looser(place: str, values: li
 def test_knowledge_has_an_order_of_strictness_except_where_it_is_counted_elsewhere(option: Option) -> None:
     elsewhere = {"facts_known"}  # with the facts
     assert (option.rule.rule == "special") == (option.path[0] in elsewhere)
+
+
+class Inner(Strict):
+    """Options within an option."""
+
+    known: PeopleFile
+
+
+class Options(Strict):
+    """Files of every kind in every place."""
+
+    alone: OwnersFile
+    maybe: PeopleFile | None = None
+    several: tuple[PeopleFile, ...] = ()
+    named: dict[str, PeopleFile] = {}  # noqa: RUF012  a pydantic field
+    inner: tuple[Inner, ...] = ()
+    model: PolicyFile
+
+
+def test_files_about_people_are_those_of_two_types_wherever_an_option_has_them(tmp_path: Path) -> None:
+    document = {
+        "alone": "a",
+        "maybe": "b",
+        "several": ["c", "d"],
+        "named": {"x": "e"},
+        "inner": [{"known": "f"}],
+        "model": "m",
+    }
+    options = Options.model_validate_json(json.dumps(document), context={"beside": tmp_path, "root": tmp_path})
+    names = {"alone": "a", "maybe": "b", "several[0]": "c", "several[1]": "d", "named[x]": "e", "inner[0].known": "f"}
+    assert people_files(options) == {option: tmp_path / name for option, name in names.items()}
+    assert people_files(Options(alone="a", model="m")).keys() == {"alone"}

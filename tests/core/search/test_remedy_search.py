@@ -7,7 +7,7 @@ import json
 import re
 import runpy
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -15,20 +15,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
 from cases import more
+from leafgate import Audit, InconclusiveError
+from leafgate import audit as audit_model
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
 from leafgate.api import Remedy, leaves
-from leafgate.app import document, open_session, readable
-from leafgate.disclosure.summary import summary
+from leafgate.app import Finding, Plugins, Report, build_release, document, open_session, readable, summary
 from leafgate.engine import attack as attacking
 from leafgate.engine.attack import AttackResult, run_attack
-from leafgate.kernel.findings import Report
+from leafgate.engine.remedies.static import from_error
 from leafgate.search import remedies as search
 from leafgate.search.remedies import with_searched_remedies
-from leafgate.search.trials import ladder
-from leafgate.session.run import build_release
+from leafgate.search.trials import OTHER_PEOPLE, OWN_PEOPLE, Trials, ladder
 from reports import view
 from survey import survey
 
@@ -295,3 +297,76 @@ def test_the_public_remedies_are_the_auditors_without_details(tmp_path: Path) ->
 def test_sweeps_and_programs_search_only_when_asked(tmp_path: Path) -> None:
     report = open_session(survey(tmp_path, UNPROTECTED)).audit().report
     assert [remedy.action for remedy in first_remedies(report)] == ["advise"]
+
+
+def test_hints_of_an_error_become_remedies_each_once() -> None:
+    problem = InconclusiveError("nobody", place="data.control", remedy="name a file")
+    twice = InconclusiveError.listing([*problem.problems, *problem.problems])
+    assert from_error(twice) == (Remedy(action="add", text="`data.control`: Name a file.", place="data.control"),)
+    assert from_error(InconclusiveError("nobody")) == ()
+
+
+def test_a_waived_finding_has_no_remedy(tmp_path: Path) -> None:
+    from leafgate.engine.remedies.static import with_static_remedies
+
+    session = open_session(survey(tmp_path, {}))
+    waived = Finding("x", "x", False, waiver={"id": "w"}, remedies=(Remedy(action="none", text="Nothing."),))
+    assert with_static_remedies([waived], session.policy, Plugins(), None)[0].remedies == ()
+
+
+FEATURES = ["age", "steps"]
+
+
+def people(seed: int, n: int, rare: float) -> pd.DataFrame:
+    """People of two classes, the second of about this share, which depends a little on a number."""
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame({"age": rng.integers(18, 90, n), "steps": rng.integers(0, 1_000, n)})
+    chance = rare * np.where(rows["age"] > 54, 1.4, 0.6)
+    return rows.assign(group=np.where(rng.random(n) < chance, "b", "a"))
+
+
+def fitted(rare: float) -> DecisionTreeClassifier:
+    table = people(0, 600, rare)
+    return DecisionTreeClassifier(random_state=0).fit(table[FEATURES], table["group"])
+
+
+def audited(rare: float, test: pd.DataFrame | None = None) -> Audit:
+    """The audit of a whole tree whose leaves hold one person each, where groups of 60 are asked for."""
+    return audit_model(fitted(rare), people(0, 600, rare), "group", test=test, limits={"k_anonymity": 60})
+
+
+def remedies(audit: Audit) -> Sequence[Remedy]:
+    return next(finding for finding in audit.report.findings if finding.fails).remedies
+
+
+def trained(audit: Audit) -> list[Remedy]:
+    return [remedy for remedy in remedies(audit) if remedy.action == "retrain"]
+
+
+def test_no_training_is_proposed_that_leaves_the_most_frequent_class_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 600 people with larger leaves everybody gets the class of 70 % of them."""
+    assert not trained(audited(0.3))
+    assert trained(audited(0.5))
+    monkeypatch.setattr(Trials, "leaves_base_rate", lambda *_: False)
+    assert trained(audited(0.3))
+
+
+def test_what_a_remedy_costs_is_measured_on_other_people_where_there_are_some() -> None:
+    others = people(1, 400, 0.5)
+    for remedy in trained(audit := audited(0.5, others)):
+        assert OTHER_PEOPLE in remedy.details
+        assert OWN_PEOPLE not in remedy.details
+    auc = roc_auc_score(others["group"] == "b", fitted(0.5).predict_proba(others[FEATURES])[:, 1])
+    assert f"and is {auc:.3g} now: {OTHER_PEOPLE}." in trained(audit)[0].details
+
+
+def test_a_test_that_is_the_table_itself_is_warned_of_and_measures_nothing() -> None:
+    audit = audited(0.5, people(0, 600, 0.5).sample(frac=1.0, random_state=3))
+    assert [warning for warning in audit.warnings if "is the table itself" in warning] == [
+        "test: is the table itself, so what is measured on these people flatters the model "
+        "(name people who are not in the table)"
+    ]
+    assert trained(audit)
+    for remedy in trained(audit):
+        assert OWN_PEOPLE in remedy.details
+    assert not any("is the table itself" in warning for warning in audited(0.5, people(1, 600, 0.5)).warnings)

@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
+from installed_readers import neutral_file
 from leafgate import PolicyError, ReleaseError
-from leafgate.app import document, open_session, parse_report, readable
-from leafgate.commands.convert.neutral import written
+from leafgate.app import Session, document, open_session, parse_report, readable
 from leafgate.errors import ReportError
 from leafgate.models import load as fitting
 from leafgate.models.exposure import cells
 from leafgate.models.reader import model_bytes
-from leafgate.session.run import Session
 from reports import view
 from sample_model import MODEL
 
@@ -81,7 +80,7 @@ def sha256(content: bytes) -> str:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the model as a neutral file."""
-    (tmp_path / "model.json").write_bytes(written(MODEL))
+    (tmp_path / "model.json").write_bytes(neutral_file(MODEL))
     return tmp_path
 
 
@@ -193,7 +192,7 @@ def test_a_stored_report_with_a_file_of_another_form_is_refused(
 
 
 def test_the_diff_of_two_reports_says_that_the_file_is_another_where_its_model_is(folder: Path) -> None:
-    contents = {"old": written(MODEL), "same": written(MODEL) + b"\n", "new": written(ANOTHER)}
+    contents = {"old": neutral_file(MODEL), "same": neutral_file(MODEL) + b"\n", "new": neutral_file(ANOTHER)}
     for name, content in contents.items():
         (folder / "model.json").write_bytes(content)
         leafgate("audit", policy(folder, "model.json"), "--out", folder / name)
@@ -203,7 +202,7 @@ def test_the_diff_of_two_reports_says_that_the_file_is_another_where_its_model_i
     files = [json.loads(path.read_bytes())["release"]["file"] for path in (old, new)]
     assert first == {"kind": "different", "finding": None, "what": "file", "old": files[0], "new": files[1]}
     lines = leafgate("diff", old, new).out.splitlines()
-    digests = [sha256(written(MODEL)), sha256(written(ANOTHER))]
+    digests = [sha256(neutral_file(MODEL)), sha256(neutral_file(ANOTHER))]
     one, other = (f'"model.json" (leafgate/model/1), sha256 {digest}' for digest in digests)
     assert lines[0] == f"different  the audited file is another: {one} became {other}"
     assert "audited file" not in leafgate("diff", old, old).out
@@ -231,14 +230,14 @@ def test_a_waiver_of_a_file_stays_when_a_columns_role_changes(folder: Path) -> N
 
 def test_a_waiver_of_a_file_lets_no_other_file_through(folder: Path) -> None:
     waived = of_file(folder)
-    (folder / "model.json").write_bytes(written(MODEL) + b"\n")
+    (folder / "model.json").write_bytes(neutral_file(MODEL) + b"\n")
     report_document = report(folder, waivers=[waived])
     assert (report_document["verdict"], report_document["waived"], report_document["waivers"][0]["status"]) == (
         "fail",
         0,
         "other_release",
     )
-    digest = sha256(written(MODEL) + b"\n")
+    digest = sha256(neutral_file(MODEL) + b"\n")
     assert (
         report_document["waivers"][0]["message"] == f"it is for file {waived['file'][:16]}, and this is {digest[:16]}"
     )
@@ -268,9 +267,9 @@ def test_a_waiver_of_a_models_release_applies_to_this_model_in_whatever_bytes(fo
     waived = waiver(release=report(folder)["release"]["sha256"])
     assert status(folder, waived) == "applied"
     assert status(folder, waived, school="private") == "other_release"
-    (folder / "model.json").write_bytes(written(MODEL) + b"\n")
+    (folder / "model.json").write_bytes(neutral_file(MODEL) + b"\n")
     assert status(folder, waived) == "applied"
-    (folder / "model.json").write_bytes(written(ANOTHER))
+    (folder / "model.json").write_bytes(neutral_file(ANOTHER))
     assert status(folder, waived) == "other_release"
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import leafgate
 from data_files import DATA
-from leafgate.commands.scaffold.policy import Files, first_policy
-from leafgate.io.yaml import parse_yaml
-from leafgate.session.domains import bounds_domain, is_long_list, list_domain, rare_values
+from drawn_policies import first_policy
+from leafgate.app import parse_yaml
+from leafgate.session.domains import bounds_domain, is_long_list, list_domain, rare_values, round_bounds
 
 CELL = 10
 GENERATOR = np.random.default_rng(3)
@@ -36,7 +36,7 @@ def table(**columns: Any) -> pd.DataFrame:
 def by_init(place: Path, people: pd.DataFrame, **more: Any) -> tuple[dict[str, Any], str]:
     """The columns of the policy that `leafgate init` writes, and its text."""
     people.to_csv(place / "people.csv", index=False)
-    text = first_policy(Files(place / "people.csv", **more), "ill").text
+    text = first_policy(place / "people.csv", "ill", **more)
     columns: dict[str, Any] = parse_yaml(text.encode(), "policy.yaml")["data"]["columns"]
     return columns, text
 
@@ -131,7 +131,7 @@ def test_a_secret_number_has_no_step() -> None:
 def test_a_list_with_few_rare_values_stays_a_domain_and_may_be_public(
     file: str, target: str, name: str, values: int
 ) -> None:
-    text = first_policy(Files(DATA / file), target).text
+    text = first_policy(DATA / file, target)
     assert len(parse_yaml(text.encode(), "policy.yaml")["data"]["columns"][name]["values"]) == values
     check = "# CHECK: some belong to fewer than 10 people; a public code list? then add `domain: public`"
     assert line_of(text, name).endswith(check)
@@ -243,3 +243,19 @@ def test_ages_that_a_model_takes_as_categories_are_every_age_within_round_bounds
     assert columns["age"] == expected
     audit = leafgate.audit(model, people[["age"]], people["ill"], search_remedies=False)
     assert parse_yaml(audit.to_policy().encode(), "policy.yaml")["data"]["columns"]["age"] == expected
+
+
+@pytest.mark.parametrize("numbers", [[0, 1], [0, 0.25, 1], [0.0, 1.0]])
+def test_truth_values_and_shares_are_bounded_by_0_and_1(numbers: list[float]) -> None:
+    assert round_bounds(numbers) == (0, 1)
+
+
+@given(st.lists(st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(float), min_size=1))
+def test_bounds_are_round_hold_every_number_and_are_nobodys(numbers: list[float]) -> None:
+    low, high = round_bounds(numbers)
+    ends = {0, 1} if (min(numbers), max(numbers)) == (0, 1) else {0}
+    assert all(low < number < high for number in numbers if number not in ends)
+    assert high >= max(numbers)
+    assert low <= 0 <= high or 0 not in numbers
+    span = max(numbers) - min(numbers) or max(map(abs, numbers)) or 1
+    assert low < high <= low + 3 * span + 1e-12 * max(map(abs, numbers)) + 1e-299

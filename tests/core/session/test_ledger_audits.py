@@ -14,7 +14,7 @@ import yaml
 
 from command_line import leafgate
 from leafgate import Policy, PolicyError
-from leafgate.app import load_policy, open_session
+from leafgate.app import GivenLedger, load_policy, open_session
 from nights import Nights
 from reports import view
 
@@ -145,9 +145,7 @@ def test_a_release_that_both_the_policy_and_lines_name_is_there_once(nights: Nig
     assert [place for place, _ in session_policy.placed_releases] == ["releases[0]"]
 
 
-def given(nights: Nights) -> Any:
-    from leafgate.session.ledger_releases import GivenLedger
-
+def given(nights: Nights) -> GivenLedger:
     return GivenLedger(nights.ledger, nights.key)
 
 

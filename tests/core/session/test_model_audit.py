@@ -28,8 +28,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from command_line import leafgate as command
+from leafgate.api import install_command
 from leafgate.app import document, readable
-from leafgate.lazy_loading import install_command
 
 JOBS = ("cook, chef", 'the "boss"', "line\nbreak", "NA", "007")
 SMALL = {"k_anonymity": 10}

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafgate
+from drawn_policies import first_policy
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Release, Schema
-from leafgate.commands.scaffold.policy import Files, first_policy
-from leafgate.io.yaml import parse_yaml
+from leafgate.app import parse_yaml
 from leafgate_plugins.kadet.requirements import ExposureRequired, make_requirement
 
 VALUES = ("a", "b", "c")
@@ -119,10 +119,9 @@ def test_init_and_python_propose_the_same_for_a_model(
     table[str(secret.name)] = secret
     table.to_csv(folder / "people.csv", index=False)
     (folder / "model.skops").write_bytes(skops.dumps(model))
-    written = first_policy(
-        Files(folder / "people.csv", folder / "model.skops", folder), str(secret.name), harmless=harmless
-    )
-    by_init = parse_yaml(written.text.encode(), "policy.yaml")
+    files = {"model": folder / "model.skops", "folder": folder}
+    written = first_policy(folder / "people.csv", str(secret.name), harmless, **files)
+    by_init = parse_yaml(written.encode(), "policy.yaml")
     audit = leafgate.audit(model, table[["age", "area"]], secret, harmless=harmless or None, search_remedies=False)
     by_python = parse_yaml(audit.to_policy().encode(), "policy.yaml")
     for key in ("attacks", "metrics"):

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from command_line import leafgate as command
+from installed_readers import PREDICT_SCRIPT
 from leafgate.app import document
-from leafgate.commands.convert.prediction import SCRIPT
 from repairs import people
 
 LIMITS = {"k_anonymity": 10, "file_disclosure": 0}
@@ -41,7 +41,7 @@ def test_a_repaired_model_passes_and_is_what_the_command_line_writes(tmp_path: P
     assert repair.sentences[0] in ended.out
     third = leafgate.repair(audit, out=tmp_path / "third.json", fit_anew=False, script=True)
     assert third.content == (tmp_path / "other.json").read_bytes()
-    assert (tmp_path / "predict.py").read_bytes() == SCRIPT.read_bytes()
+    assert (tmp_path / "predict.py").read_bytes() == PREDICT_SCRIPT.read_bytes()
     features = people(1, 200).drop(columns="class")
     assert third.model is not None
     assert (

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from clock import set_today
 from command_line import Ended, leafgate
-from leafgate.io.ledger import keyed_digest
-from leafgate.io.roll import keyed_id, read_roll
+from ledgers import keyed_digest, keyed_id, read_roll
 from nights import KEY, ROLL_KEY, Nights
 
 
@@ -156,12 +156,11 @@ def test_a_release_whose_trees_test_what_is_not_public_gets_no_roll(nights: Nigh
 
 @pytest.mark.thorough
 def test_after_its_last_day_a_roll_is_inconclusive(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
-    from leafgate.session import ledger_releases
 
     (nights.folder / "0.csv").unlink()
-    monkeypatch.setattr(ledger_releases, "utc_today", lambda: date(2999, 12, 31))
+    set_today(monkeypatch, date(2999, 12, 31))
     assert audit(nights).code == 1
-    monkeypatch.setattr(ledger_releases, "utc_today", lambda: date(3000, 1, 1))
+    set_today(monkeypatch, date(3000, 1, 1))
     said = problem(nights, "--roll-key", nights.roll_key)
     assert "ledger line 1: the table of its people is gone, and its roll expired on 2999-12-31" in said
 

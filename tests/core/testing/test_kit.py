@@ -15,9 +15,8 @@ from broken_plugins.formats import BROKEN_FORMATS, HONEST_FORMAT
 from broken_plugins.metrics import BROKEN_METRICS, Doubt, MeanCertainty, Separation
 from broken_plugins.readers import BROKEN_READERS, HONEST_READER, STUMP
 from broken_plugins.sources import BROKEN_SOURCES, Lines, write_lines
-from leafgate.api import AdversaryKnowledge, Release, ReleaseAtLeast, ReportDocument, Score, ScoringContext
+from leafgate.api import AdversaryKnowledge, Component, Release, ReleaseAtLeast, ReportDocument, Score, ScoringContext
 from leafgate.app import parse_report, readable
-from leafgate.kernel.components import Component
 from leafgate.testing import (
     Check,
     DoesNotApply,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.metrics import mutual_info_score
 
+from components import built_by
 from leafgate import Table
 from leafgate.algorithms.induction import splits
 from leafgate.algorithms.induction.encoding import encode
@@ -15,7 +18,6 @@ from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.pruning import pessimistic_errors
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoricalSplit, Hierarchy, Leaf, Node, NumericSplit, columns_asked, leaves
-from leafgate_plugins.baselines.builders import C45, Id3
 from naive_tree import Naive
 from questions import Measure, shape
 from random_tables import categorical, numeric, table_of, tables
@@ -25,26 +27,25 @@ rainy 68 80 no play; rainy 65 70 yes stay; overcast 64 65 yes play; sunny 72 95 
 rainy 75 80 no play; sunny 75 70 yes play; overcast 72 90 yes play; overcast 81 75 no play; rainy 71 91 yes stay"""
 
 
-def build(options: Id3 | C45, table: Table) -> Node:
-    return options.build(table, np.random.default_rng(0)).trees[0]
+def grown(builder: str, table: Table, **options: Any) -> Node:
+    return built_by(builder, table, **options).trees[0]
 
 
 @given(tables(), st.sampled_from(["gain", "gini"]), st.integers(1, 5))
 def test_id3_asks_what_gains_most(table: Table, measure: Measure, min_leaf: int) -> None:
     naive = Naive(table, measure, average_gain=False, min_leaf=min_leaf)
-    grown = build(Id3.model_validate({"use": "id3", "measure": measure, "min_leaf": min_leaf}), table)
-    assert shape(grown) == shape(naive.tree)
+    assert shape(grown("id3", table, measure=measure, min_leaf=min_leaf)) == shape(naive.tree)
 
 
 @given(tables(), st.booleans(), st.integers(1, 5))
 def test_c45_asks_what_has_the_best_gain_ratio(table: Table, average_gain: bool, min_leaf: int) -> None:
     naive = Naive(table, "gain_ratio", average_gain=average_gain, min_leaf=min_leaf)
-    grown = build(C45(average_gain=average_gain, min_leaf=min_leaf, prune=False), table)
-    assert shape(grown) == shape(naive.tree)
+    tree = grown("c45", table, average_gain=average_gain, min_leaf=min_leaf, prune=False)
+    assert shape(tree) == shape(naive.tree)
 
 
-@pytest.mark.parametrize("options", [Id3(min_leaf=2), C45(min_leaf=2, prune=False)])
-def test_groups_of_values_are_never_asked(options: Id3 | C45) -> None:
+@pytest.mark.parametrize(("builder", "options"), [("id3", {}), ("c45", {"prune": False})])
+def test_groups_of_values_are_never_asked(builder: str, options: dict[str, Any]) -> None:
     groups: dict[str | None, tuple[str, ...]] = {
         "Rome": ("Italy",),
         "Pisa": ("Italy",),
@@ -57,7 +58,7 @@ def test_groups_of_values_are_never_asked(options: Id3 | C45) -> None:
         categorical("risk", "class", "sensitive", values=("good", "bad")),
     ]
     rows = [("f", "Rome", "good"), ("f", "Pisa", "good"), ("f", "Bonn", "bad"), ("f", "Jena", "bad")]
-    assert build(options, table_of(columns, rows)) == Leaf("good", {"good": 2, "bad": 2})
+    assert grown(builder, table_of(columns, rows), min_leaf=2, **options) == Leaf("good", {"good": 2, "bad": 2})
 
 
 def weather() -> Table:
@@ -75,7 +76,7 @@ def weather() -> Table:
 
 def test_c45_learns_quinlans_fourteen_mornings_by_heart() -> None:
     table = weather()
-    release = C45().build(table, np.random.default_rng(0))
+    release = built_by("c45", table)
     (tree,) = release.trees
     assert isinstance(tree, CategoricalSplit)
     assert tree.column == "outlook"
@@ -89,8 +90,8 @@ def test_c45_learns_quinlans_fourteen_mornings_by_heart() -> None:
 
 @given(tables(), st.integers(1, 3), st.sampled_from([0.01, 0.1, 0.25, 0.5]))
 def test_a_pruned_tree_is_never_larger(table: Table, min_leaf: int, confidence: float) -> None:
-    pruned = build(C45(min_leaf=min_leaf, confidence=confidence), table)
-    assert len(list(leaves(pruned))) <= len(list(leaves(build(C45(min_leaf=min_leaf, prune=False), table))))
+    pruned = grown("c45", table, min_leaf=min_leaf, confidence=confidence)
+    assert len(list(leaves(pruned))) <= len(list(leaves(grown("c45", table, min_leaf=min_leaf, prune=False))))
 
 
 @pytest.mark.parametrize("confidence", [0.01, 0.1, 0.25, 0.5])

@@ -19,12 +19,11 @@ import command_line
 import leafgate
 import sklearn_pipelines
 from feature_rows import predicted, votes
+from installed_readers import Encoding, lower_model
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.api import InconclusiveError, Learner, ReleaseError, Schema
 from leafgate.app import open_session
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate_plugins.catboost import CATBOOST
 from leafgate_plugins.catboost.hashes import LONGEST, category_hash

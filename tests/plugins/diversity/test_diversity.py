@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from components import new_metric, use_of
 from leafgate import Table
 from leafgate.api import (
     Belief,
@@ -27,14 +28,8 @@ from leafgate.api import (
     SecretBelief,
     UnreadableError,
 )
-from leafgate.api.registry import use_of
-from leafgate.app import audit_policy, document, load_plugins
-from leafgate.disclosure.summary import summary
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.findings import Finding, Report
-from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
-from leafgate_plugins.diversity.metrics import AlphaKAnonymity
+from leafgate.app import Finding, Report, Tables, audit_policy, document, load_plugins, policy_of, summary
+from leafgate.testing import grant_knowledge
 from random_tables import Cell, categorical, hierarchies, table_of
 from scoring import scores_of_people
 from survey import survey, write_policy
@@ -418,7 +413,7 @@ def test_an_alpha_that_a_share_equals_is_kept_however_it_is_written() -> None:
     ]
     table = table_of(columns, rows)
     for alpha in (2 / 3, 0.6666666666666666, 0.666666666667):
-        metric = AlphaKAnonymity(alpha=alpha, at_least=3)
+        metric = new_metric("alpha_k_anonymity", alpha=alpha, at_least=3)
         known = grant_knowledge(table)
         belief = SecretBelief("ill", pd.DataFrame({"flu": [2 / 3], "cold": [1 / 3]}), equivalence_class=np.array([0]))
         assert scores_of_people(

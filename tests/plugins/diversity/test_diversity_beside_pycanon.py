@@ -20,13 +20,10 @@ from hypothesis import strategies as st
 
 from data_files import DATA
 from leafgate import Table
-from leafgate.io.tables.reader import read_table
-from leafgate.kernel.findings import Finding
-from leafgate.kernel.tables import Tables
-from leafgate.policy.load import Loaded, policy_of
-from leafgate.session.run import Session
+from leafgate.app import Finding, Session, Tables, policy_of
 from pycanon_peer import pycanon, told_by_pycanon
 from random_tables import table_of
+from table_files import table_in
 
 Found = Mapping[str, Finding]
 Groups = Mapping[str, Mapping[str, int]]
@@ -70,7 +67,7 @@ def loaded(
     values: Sequence[str],
     metrics: Mapping[str, Mapping[str, Any]],
     data: Mapping[str, Any] | None = None,
-) -> Loaded:
+) -> Any:
     """The policy that publishes the records; the secret's values are given in order."""
     columns: dict[str, Any] = {name: {"role": "ignored"} for name in frame.columns}
     columns[secret] = {"role": "sensitive", "values": list(values), "ordered": True}
@@ -87,7 +84,7 @@ def loaded(
     return policy_of(document, folder=DATA, root=DATA)
 
 
-def findings(loaded: Loaded, table: Table) -> Found:
+def findings(loaded: Any, table: Table) -> Found:
     """What an audit finds, by the metric's name."""
     audit = Session(loaded.policy, loaded.plugins, Tables(table)).audit()
     return {finding.metric: finding for finding in audit.report.findings}
@@ -111,9 +108,9 @@ class Source:
         frame: pd.DataFrame = pd.read_csv(path, sep=self.delimiter, header=None, names=list(self.columns), **reading)
         return frame
 
-    def table(self, loaded: Loaded) -> Table:
+    def table(self, loaded: Any) -> Table:
         """The Table as leafgate reads it."""
-        return read_table(loaded.policy.data, loaded.policy.data.meaning(), DATA / self.path)
+        return table_in(loaded.policy.data, DATA / self.path)
 
     @property
     def data(self) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api import InvalidError
-from leafgate.lazy_loading import install_command
+from leafgate.api import InvalidError, install_command
 from leafgate_plugins.dp_random_trees.accounting import (
     SAMPLING_RATES,
     Forest,
@@ -31,6 +30,7 @@ from leafgate_plugins.dp_random_trees.accounting import (
 )
 from leafgate_plugins.dp_random_trees.accounting.pld import counter_distribution, profile
 from leafgate_plugins.dp_random_trees.accounting.theorem import delta_of, epsilon_of, one_tree_delta
+from leafgate_plugins.dp_random_trees.composition import divide_delta
 from leafgate_plugins.dp_random_trees.options import DpRandomTrees
 
 pytestmark = pytest.mark.thorough
@@ -273,3 +273,8 @@ def test_a_forest_that_is_chosen_for_persons_keeps_their_promise() -> None:
     forest = choose_forest(options, 3)
     assert forest.trees < choose_forest(options).trees
     assert sampling_epsilon(forest, options.delta, "add_remove", 3) <= 5
+
+
+@pytest.mark.parametrize("claimed", [[1e-6, 3e-6, 0.0], [0.0, 0.0], [0.3]])
+def test_parts_of_delta_add_up_to_it(claimed: list[float]) -> None:
+    assert math.fsum(divide_delta(claimed, 2e-6)) == pytest.approx(2e-6)

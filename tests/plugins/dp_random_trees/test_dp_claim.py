@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 
-from dp_survey import AGE, ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
+from components import new_builder, new_metric
+from dp_survey import AGE, ASKED, dp_trees, epsilon, epsilon_at, laplace_trees, problems, released, saying, survey
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, Records, Schema, leaves
-from leafgate.kernel.release import Publish
-from leafgate.kernel.tree import map_leaves
-from leafgate_plugins.dp_random_trees.accounting import Forest, at_delta
-from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy, RandomTrees
+from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, Publish, Records, Schema, leaves, map_leaves
 
 TABLE = survey()
 NARROW = replace(AGE, bounds=(0.0, 99.0))
@@ -35,7 +32,7 @@ def noisy_forest() -> Release:
 
 @pytest.mark.thorough
 def test_the_account_is_that_of_the_numbers_of_trees_k_and_beta() -> None:
-    expected = at_delta(Forest(10, 0.1, 8), 1e-4).epsilon
+    expected = epsilon_at(1e-4, k=10, beta=0.1, trees=8)
     assert epsilon(sampled_forest(), TABLE) == pytest.approx(expected, abs=1e-6)
     assert epsilon(sampled_forest(), TABLE) == sampled_forest().guarantee["epsilon"]["at_most"]
     result = problems(sampled_forest(), TABLE)
@@ -137,7 +134,7 @@ def test_a_broken_condition_makes_epsilon_infinite(name: str) -> None:
 def test_a_claim_for_half_of_the_trees_is_refuted() -> None:
     half = released(dp_trees(trees=4), TABLE).guarantee["epsilon"]
     twin = saying(replace(sampled_forest(), guarantee={"epsilon": half}), trees=4)
-    metric = DifferentialPrivacy.from_claim(half)
+    metric: Any = type(new_metric("differential_privacy", at_most=1)).from_claim(half)
     assert epsilon(twin, TABLE) > metric.bound
     assert not metric.holds(epsilon(twin, TABLE))
     assert metric.holds(epsilon(released(dp_trees(trees=4), TABLE), TABLE))
@@ -162,7 +159,7 @@ def test_a_domain_from_the_data_breaks_the_account() -> None:
 @pytest.mark.parametrize(
     ("release", "problem"),
     [
-        (lambda: released(RandomTrees(trees=2), TABLE), "nothing shows by which mechanism"),
+        (lambda: released(new_builder("random_trees", trees=2), TABLE), "nothing shows by which mechanism"),
         (lambda: released(dp_trees(rehearsal=True), TABLE), "rehearsal"),
         (lambda: published(sampled_forest(), Publish(leaves="labels", measure=True), frozenset()), "cannot be seen"),
         (lambda: published(sampled_forest(), Publish(leaves="counts", measure=False), frozenset()), "cannot be seen"),

@@ -12,10 +12,8 @@ from scipy import stats
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, one_sample, released, survey
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import BuildResult, Ids, MechanismBelief, Schema, TreeBuilder
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
-from leafgate.kernel.release import Publish
+from leafgate.api import BuildResult, Ids, MechanismBelief, Publish, Schema, TreeBuilder
+from leafgate.testing import grant_knowledge, validate_belief
 from leafgate_plugins.dp_random_trees.accounting import choose_forest
 from leafgate_plugins.dp_random_trees.builder import dp_random_trees
 from leafgate_plugins.dp_random_trees.distinguish.attack import (

@@ -20,10 +20,8 @@ from dp_survey import ASKED, COLUMNS, TRUTH, dp_trees, laplace_trees, released, 
 from leafgate import PolicyError, Table
 from leafgate.algorithms.prediction import class_votes, predict
 from leafgate.algorithms.routing import route
-from leafgate.api import Leaf, Schema, columns_asked, leaves
+from leafgate.api import Leaf, Schema, columns_asked, install_command, leaves, map_leaves
 from leafgate.app import serialize
-from leafgate.kernel.tree import map_leaves
-from leafgate.lazy_loading import install_command
 from leafgate_plugins.dp_random_trees.accounting import at_delta, choose_forest
 from leafgate_plugins.dp_random_trees.leaf_scores import with_statistics
 from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts

@@ -20,10 +20,9 @@ from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, one_sample, pro
 from example_counts import examples
 from kit_scenarios import OneShot
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import Ids, Leaf, ScoringContext, leaves
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.api import Ids, Leaf, ScoringContext, leaves, map_leaves
 from leafgate.io.release_codec import release_bytes
-from leafgate.kernel.tree import map_leaves
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.dp_random_trees.accounting import Forest
 from leafgate_plugins.dp_random_trees.mechanisms import Key
 from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy

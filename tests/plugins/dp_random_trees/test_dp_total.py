@@ -16,15 +16,11 @@ import pytest
 import yaml
 
 from command_line import leafgate
-from dp_survey import dp_trees, epsilon, laplace_trees, released, saying, survey
+from components import new_builder, new_metric
+from dp_survey import beside, dp_trees, epsilon, laplace_trees, released, saying, survey
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Score, ScoringContext
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.context import NamedRelease
-from leafgate.kernel.release import Publish
-from leafgate_plugins.dp_random_trees.composition import divide_delta
-from leafgate_plugins.dp_random_trees.options import DifferentialPrivacy, RandomTrees
+from leafgate.api import Publish, Score
 
 TODAY, YESTERDAY = survey(), survey(seed=1)
 
@@ -42,11 +38,7 @@ def own(**options: Any) -> Release:
 
 def total(others: Sequence[tuple[Release, Table]], release: Release | None = None, **options: Any) -> Score:
     """The score of a release of today's people beside others."""
-    named = [NamedRelease(f"releases[{i}]", *each) for i, each in enumerate(others)]
-    case = ScoringContext(
-        TODAY, None, release or own(), grant_knowledge(TODAY), _other_releases=lambda: named, observed=set()
-    )
-    return DifferentialPrivacy(at_most=100, **options).score(case)
+    return new_metric("differential_privacy", at_most=100, **options).score(beside(others, release or own(), TODAY))
 
 
 @pytest.mark.thorough
@@ -74,11 +66,6 @@ def test_a_smaller_delta_is_divided_and_every_release_is_accounted_at_its_part()
     assert (score.value or 0) > 2 * own().guarantee["epsilon"]["at_most"]
 
 
-@pytest.mark.parametrize("claimed", [[1e-6, 3e-6, 0.0], [0.0, 0.0], [0.3]])
-def test_parts_of_delta_add_up_to_it(claimed: list[float]) -> None:
-    assert math.fsum(divide_delta(claimed, 2e-6)) == pytest.approx(2e-6)
-
-
 @pytest.mark.thorough
 def test_every_release_is_accounted_for_the_relation_of_the_limit() -> None:
     """A claim for people who are added costs twice as much for people who are replaced."""
@@ -91,7 +78,7 @@ def test_every_release_is_accounted_for_the_relation_of_the_limit() -> None:
 @pytest.mark.parametrize("position", ["another", "this"])
 @pytest.mark.thorough
 def test_a_release_without_a_claim_makes_the_total_infinite(position: str) -> None:
-    without = released(RandomTrees(trees=2), YESTERDAY if position == "another" else TODAY)
+    without = released(new_builder("random_trees", trees=2), YESTERDAY if position == "another" else TODAY)
     score = total([(without, YESTERDAY)]) if position == "another" else total([(noisy(), YESTERDAY)], without)
     label = "releases[0]" if position == "another" else "this release"
     assert score.value == math.inf
@@ -129,11 +116,11 @@ def test_a_claim_that_cannot_be_verified_leaves_a_kept_limit_inconclusive(releas
 
 
 def test_over_release_judges_this_release_alone_and_so_does_a_claim() -> None:
-    without = released(RandomTrees(trees=2), YESTERDAY)
+    without = released(new_builder("random_trees", trees=2), YESTERDAY)
     alone = own().guarantee["epsilon"]["at_most"]
     assert total([(without, YESTERDAY)], delta=1e-4, over="release").value == alone
-    claimed = DifferentialPrivacy.from_claim(own().guarantee["epsilon"])
-    assert isinstance(claimed, DifferentialPrivacy)
+    kind: Any = type(new_metric("differential_privacy", at_most=1))
+    claimed = kind.from_claim(own().guarantee["epsilon"])
     assert claimed.over == "release"
 
 

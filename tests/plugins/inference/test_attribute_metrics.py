@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -606,3 +608,19 @@ def test_a_repetition_count_of_twenty_lets_nine_of_ten_through() -> None:
 
     assert verdict(leak(POWER_LIMIT), harmless(planting=planting)) == (True, "")
     assert calls[-1] == REPEATS - 1
+
+
+def test_the_true_gains_of_an_attack_are_those_of_a_large_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[3] / "docs" / "reproduce"))
+    attributes, rng = importlib.import_module("interval_coverage_attributes"), np.random.default_rng(0)
+    for law in attributes.LEAKS.values():
+        for group in (law.table, law.control):
+            assert group.probabilities.sum() == pytest.approx(1)
+            drawn = group.draw(40_000, rng)
+            people = group.people(drawn)
+            for measure in attributes.MEASURES:
+                attack, imputation = (
+                    measured(measure, people.truth, posterior, 20_000)
+                    for posterior in (people.attack, people.imputation)
+                )
+                assert attack - imputation == pytest.approx(group.true_gain(measure, drawn, 20_000), abs=0.04)

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from components import answered, built_by, new_attack, new_metric
+from games import draw_targets, limited, secret_inputs
 from leafgate.algorithms.prediction import class_scores
-from leafgate.api import AttributeBelief, Column, Release, Schema, ScoringContext, Table, make_table
-from leafgate.engine.attack import call_infer
-from leafgate.engine.knowledge import draw_targets, grant_knowledge, secret_inputs
-from leafgate.kernel.knowledge import Knows, limit_knowledge
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.inference.attributes.leaf_constraints import LeafConstraints
-from leafgate_plugins.inference.attributes.metrics import AttributeLeak
-from leafgate_plugins.inference.attributes.query_attacks import Csmia, Likelihood, Lomia
-from leafgate_plugins.inference.attributes.targets import InputAttack
-from leafgate_plugins.inference.attributes.white_box import Fredrikson
+from leafgate.api import AttackModel, AttributeBelief, Column, Release, Schema, ScoringContext, Table, make_table
+from leafgate.testing import grant_knowledge
 
 pytestmark = pytest.mark.slow
 
 RELEASES, SIDE, AUXILIARY, CONFIDENCE = 200, 200, 80, 0.95
-BUILDER = Id3(min_leaf=3)
 SCHEMA = Schema(
     (
         Column("town", frozenset({"quasi_identifier"}), values=("Hill", "Mill", "Port")),
@@ -46,30 +40,28 @@ def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
 
 
 def built(table: Table, seed: int) -> Release:
-    release = BUILDER.build(table, np.random.default_rng(seed))
-    assert isinstance(release, Release)
-    return release
+    return built_by("id3", table, seed, min_leaf=3)
 
 
 def retrain(own: Table, asked: Table, seed: int) -> np.ndarray:
     return class_scores(built(own, seed), asked)
 
 
-def cases(seed: int, attacks: list[InputAttack]) -> list[ScoringContext]:
+def cases(seed: int, attacks: list[AttackModel]) -> list[ScoringContext]:
     """What attacks conclude from a tree that was trained on somebody else's answers about smoking."""
     rng = np.random.default_rng([seed, 7])
     inside, outside = people(rng, SIDE), people(rng, SIDE + AUXILIARY)
     table, control = make_table(SCHEMA, inside), make_table(SCHEMA, outside)
     shuffled = inside.assign(smoker=inside["smoker"].array[rng.permutation(SIDE)])
     release = built(make_table(SCHEMA, shuffled), seed)
-    knows = Knows.model_validate({"class": True, "auxiliary": AUXILIARY})
+    knows = {"class": True, "auxiliary": AUXILIARY}
     targets, membership = draw_targets(table, control, knows, secret_inputs(release, SCHEMA), seed)
     if not targets:
         return []
     known = replace(grant_knowledge(table, seed=seed), targets=targets, retrain=retrain)
     result = []
     for attack in attacks:
-        (belief,) = call_infer(attack, release, limit_knowledge(known, attack.needs))
+        (belief,) = answered(attack, release, limited(known, attack.needs))
         assert isinstance(belief, AttributeBelief)
         without = replace(belief, planted=None)
         result.append(ScoringContext(table, None, release, known, without, _membership=membership))
@@ -77,18 +69,18 @@ def cases(seed: int, attacks: list[InputAttack]) -> list[ScoringContext]:
 
 
 def test_models_that_ignore_the_secret_break_limits_no_more_often_than_stated() -> None:
-    attacks: list[InputAttack] = [
-        LeafConstraints(),
-        Likelihood(),
-        Likelihood(name="members", calibration="members"),
-        Csmia(),
-        Lomia(),
-        Fredrikson(),
+    attacks: list[AttackModel] = [
+        new_attack("leaf_constraints"),
+        new_attack("likelihood"),
+        new_attack("likelihood", name="members", calibration="members"),
+        new_attack("csmia"),
+        new_attack("lomia"),
+        new_attack("fredrikson"),
     ]
-    metrics = [
-        AttributeLeak(at_most=0.0, measure="accuracy", confidence=CONFIDENCE),
-        AttributeLeak(at_most=0.0, measure="ppv", top=50, confidence=CONFIDENCE),
-        AttributeLeak(at_most=0.0, measure="mcc", confidence=CONFIDENCE),
+    metrics: list[Any] = [
+        new_metric("attribute_leak", at_most=0.0, measure="accuracy", confidence=CONFIDENCE),
+        new_metric("attribute_leak", at_most=0.0, measure="ppv", top=50, confidence=CONFIDENCE),
+        new_metric("attribute_leak", at_most=0.0, measure="mcc", confidence=CONFIDENCE),
     ]
     broken, runs = np.zeros((len(attacks), len(metrics)), dtype=int), 0
     for seed in range(RELEASES):

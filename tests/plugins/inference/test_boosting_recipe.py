@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from command_line import leafgate
-from leafgate.io.yaml import parse_yaml
+from leafgate.app import parse_yaml
 from sklearn_zoo import skops_bytes
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "audit-a-model-file.md"

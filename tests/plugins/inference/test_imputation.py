@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import leafgate_plugins.inference.attributes.imputation as module
-from leafgate.api import Column, InconclusiveError, Schema, Table, Targets
-from leafgate.lazy_loading import install_command
+from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, install_command
 from leafgate_plugins.inference.attributes.imputation import determining_columns, impute
 
 Floats = NDArray[np.float64]

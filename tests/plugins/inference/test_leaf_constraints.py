@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+from installed_readers import lower_model
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.exclusion import absence_probability, exclusion_p_values
 from leafgate.algorithms.publication import published
@@ -27,18 +28,18 @@ from leafgate.api import (
     CategoricalSplit,
     Column,
     Leaf,
+    Level,
     Node,
     NumericSplit,
+    Publish,
     Schema,
     Targets,
     bin_of,
     columns_asked,
 )
 from leafgate.app import load_plugins
-from leafgate.engine.validation import validate_belief
-from leafgate.kernel.release import Level, Publish
-from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
+from leafgate.testing import validate_belief
 from leafgate_plugins.baselines.builders import C45, Id3
 from leafgate_plugins.inference.attributes.counting import occurring_bins
 from leafgate_plugins.inference.attributes.imputation import impute

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from components import built_by, new_attack
+from games import draw_candidates
 from leafgate.algorithms.prediction import class_scores
-from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, MembershipBelief, Release, Table
-from leafgate.engine.knowledge import draw_candidates
-from leafgate.kernel.knowledge import Membership
-from leafgate.lazy_loading import install_command
-from leafgate_plugins.baselines.builders import C45
-from leafgate_plugins.inference.game import Answers, are_alike
-from leafgate_plugins.inference.membership.learned_attacks import Quantile, WorstCase
-from leafgate_plugins.inference.membership.likelihood_ratios import RMIA, LiRA
-from leafgate_plugins.inference.membership.score_attacks import LossThreshold, ScoreAttack
+from leafgate.api import (
+    AdversaryKnowledge,
+    Column,
+    InconclusiveError,
+    MembershipBelief,
+    Release,
+    Table,
+    install_command,
+)
 from random_tables import table_of
 
 COLUMNS = (
@@ -28,12 +30,12 @@ COLUMNS = (
     Column("ill", frozenset({"class", "sensitive"}), values=("no", "yes")),
 )
 SHADOWS: dict[str, Any] = {"shadows": {"models": 8}}
-ATTACKS: tuple[ScoreAttack, ...] = (
-    LiRA.model_validate(SHADOWS),
-    LiRA.model_validate({**SHADOWS, "mode": "offline"}),
-    RMIA.model_validate(SHADOWS),
-    Quantile.model_validate(SHADOWS),
-    WorstCase.model_validate({**SHADOWS, "correct": True}),
+ATTACKS: tuple[Any, ...] = (
+    new_attack("lira", **SHADOWS),
+    new_attack("lira", mode="offline", **SHADOWS),
+    new_attack("rmia", **SHADOWS),
+    new_attack("quantile", **SHADOWS),
+    new_attack("worst_case", correct=True, **SHADOWS),
 )
 
 
@@ -48,8 +50,7 @@ def people(seed: int, count: int = 120) -> list[tuple[float, str, str]]:
 
 def tree_of(own: Table, seed: int = 0) -> Release:
     """A tree with a leaf for nearly everybody."""
-    built = C45(prune=False).build(own, np.random.default_rng(seed))
-    return built if isinstance(built, Release) else built.release
+    return built_by("c45", own, seed, prune=False)
 
 
 def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
@@ -57,9 +58,9 @@ def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
 
 
 @pytest.fixture(scope="module")
-def game() -> tuple[Release, AdversaryKnowledge, Membership]:
+def game() -> tuple[Release, AdversaryKnowledge, Any]:
     table = table_of(COLUMNS, people(1))
-    candidates, membership = draw_candidates(table, table_of(COLUMNS, people(2)), 1000, 0)
+    candidates, membership = draw_candidates(table, table_of(COLUMNS, people(2)))
     known = AdversaryKnowledge(table.schema, table.public[0], candidates=candidates, retrain=retrain, seed=5)
     return tree_of(table), known, membership
 
@@ -72,7 +73,7 @@ def area(scores: NDArray[Any], member: NDArray[np.bool_]) -> float:
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.use} {getattr(attack, 'mode', '')}".strip())
 @pytest.mark.thorough
 def test_an_attack_finds_who_is_in_a_tree_that_learned_people_by_heart(
-    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+    attack: Any, game: tuple[Release, AdversaryKnowledge, Any]
 ) -> None:
     release, known, membership = game
     [belief] = attack.infer(release, known)
@@ -87,10 +88,10 @@ def test_an_attack_finds_who_is_in_a_tree_that_learned_people_by_heart(
 
 
 def test_the_odds_of_a_planted_leak_rise_with_its_scores_as_those_of_candidates_do(
-    game: tuple[Release, AdversaryKnowledge, Membership],
+    game: tuple[Release, AdversaryKnowledge, Any],
 ) -> None:
     release, known, _ = game
-    [belief] = LiRA.model_validate(SHADOWS).infer(release, known)
+    [belief] = new_attack("lira", **SHADOWS).infer(release, known)
     assert isinstance(belief, MembershipBelief)
     assert belief.planted is not None
     leak = belief.planted(0.3, 2)
@@ -101,13 +102,13 @@ def test_the_odds_of_a_planted_leak_rise_with_its_scores_as_those_of_candidates_
     assert leak.odds[leak.in_table].mean() > leak.odds[~leak.in_table].mean()
 
 
-def test_shadow_models_of_another_kind_show_no_power(game: tuple[Release, AdversaryKnowledge, Membership]) -> None:
+def test_shadow_models_of_another_kind_show_no_power(game: tuple[Release, AdversaryKnowledge, Any]) -> None:
     release, known, membership = game
 
     def coarse(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
         return class_scores(tree_of(own, seed), asked) * 0.5 + 0.25
 
-    for attack in (LiRA.model_validate(SHADOWS), RMIA.model_validate(SHADOWS)):
+    for attack in (new_attack("lira", **SHADOWS), new_attack("rmia", **SHADOWS)):
         (honest,) = attack.infer(release, known)
         (belief,) = attack.infer(release, replace(known, retrain=coarse, retrain_id="coarse"))
         assert isinstance(honest, MembershipBelief)
@@ -119,24 +120,8 @@ def test_shadow_models_of_another_kind_show_no_power(game: tuple[Release, Advers
             belief.planted(0.5, 0)
 
 
-def test_models_are_alike_up_to_chance_and_the_share_of_people_whom_they_learned() -> None:
-    rng, own = np.random.default_rng(0), np.zeros(2000, dtype=np.int64)
-
-    def answers(certainty: float) -> Answers:
-        first = np.clip(rng.normal(certainty, 0.1, len(own)), 0, 1)
-        return Answers(np.column_stack([first, 1 - first]), own)
-
-    others = [answers(0.8) for _ in range(8)]
-    assert are_alike(answers(0.8), others)
-    assert are_alike(answers(0.83), others)
-    assert not are_alike(answers(0.95), others)
-    assert not are_alike(answers(0.6), others[:1])
-
-
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
-def test_the_forecast_says_what_will_be_trained(
-    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
-) -> None:
+def test_the_forecast_says_what_will_be_trained(attack: Any, game: tuple[Release, AdversaryKnowledge, Any]) -> None:
     release, known, membership = game
     text = attack.forecast(release, known)
     assert "8 shadow models" in text
@@ -145,16 +130,16 @@ def test_the_forecast_says_what_will_be_trained(
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
 def test_without_what_trains_models_an_attack_is_inconclusive(
-    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+    attack: Any, game: tuple[Release, AdversaryKnowledge, Any]
 ) -> None:
     release, known, _ = game
     with pytest.raises(InconclusiveError, match="shadow models cannot be trained"):
         attack.infer(release, replace(known, retrain=None))
 
 
-@pytest.mark.parametrize("attack", [Quantile.model_validate(SHADOWS), WorstCase.model_validate(SHADOWS)])
+@pytest.mark.parametrize("attack", [new_attack("quantile", **SHADOWS), new_attack("worst_case", **SHADOWS)])
 def test_without_scikit_learn_a_learned_attack_says_what_to_install(
-    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership], monkeypatch: pytest.MonkeyPatch
+    attack: Any, game: tuple[Release, AdversaryKnowledge, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release, known, _ = game
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -164,9 +149,9 @@ def test_without_scikit_learn_a_learned_attack_says_what_to_install(
     assert install_command("sklearn") in str(problem.value)
 
 
-def test_the_loss_needs_no_shadow_model(game: tuple[Release, AdversaryKnowledge, Membership]) -> None:
+def test_the_loss_needs_no_shadow_model(game: tuple[Release, AdversaryKnowledge, Any]) -> None:
     release, known, membership = game
-    [belief] = LossThreshold().infer(release, replace(known, retrain=None))
+    [belief] = new_attack("loss_threshold").infer(release, replace(known, retrain=None))
     assert isinstance(belief, MembershipBelief)
     assert area(belief.scores, membership.in_table) > 0.6
     assert belief.planted is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,21 +28,26 @@ from leafgate.algorithms.exclusion import exclusion_p_values
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, Leaf, MembershipBelief, Score, ScoringContext, leaves
-from leafgate.api.registry import Plugin, Plugins, offers_of
-from leafgate.app import audit_policy, load_plugins
+from leafgate.api import (
+    AdversaryKnowledge,
+    Leaf,
+    Level,
+    MembershipBelief,
+    Publish,
+    Score,
+    ScoringContext,
+    leaves,
+    map_leaves,
+)
+from leafgate.app import Tables, audit_policy
 from leafgate.engine.attack import call_infer
 from leafgate.kernel.oracle import QueryLog
-from leafgate.kernel.release import Level, Publish
-from leafgate.kernel.tables import Tables
-from leafgate.kernel.tree import map_leaves
-from leafgate.policy.load import policy_model
 from leafgate_plugins.inference.membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
 from random_tables import tables
 from random_trees import counted, trees
 from sklearn_zoo import answers, rows, skops_bytes
-from standins import release_metric_that
+from standins import installed_with, policy_in, release_metric_that
 
 pytestmark = pytest.mark.thorough
 
@@ -399,9 +403,8 @@ def test_an_audit_of_a_skops_file_excludes_people_of_the_control(model: Any, tmp
         return Score(1.0)
 
     metric = release_metric_that(listen, judges=frozenset({MembershipBelief}))
-    plugins = Plugins((*load_plugins().entries, Plugin("spies", "acme-spies", "1.2", offers_of((metric,)))))
-    folders = {"beside": tmp_path, "root": tmp_path}
-    policy = policy_model(plugins).model_validate_json(json.dumps(POLICY), context=folders)
+    plugins = installed_with(metric)
+    policy = policy_in(tmp_path, plugins, POLICY)
     audit_policy(
         policy, plugins, Tables(table_of(schema, x[:200], y[:200]), control=table_of(schema, x[200:], y[200:]))
     )

@@ -21,10 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from exclusion_worlds import schema_of, table_of
 from leafgate import InconclusiveError, Release, Table
 from leafgate.api import AdversaryKnowledge, Score, ScoringContext
-from leafgate.app import audit_policy, document, load_plugins
-from leafgate.kernel.findings import Finding
-from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
+from leafgate.app import Finding, Tables, audit_policy, document, load_plugins, policy_of
 from leafgate_plugins.inference.game import rows_of
 from leafgate_plugins.inference.membership.leave_one_out import (
     ALTERED_RECORDS,

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from components import answered, new_attack, new_builder, new_metric
 from guessed_members import guessed
 from leafgate.algorithms.prediction import class_scores
 from leafgate.api import AdversaryKnowledge, AttackModel, Candidates, MembershipBelief, Release, Table
-from leafgate.engine.attack import call_infer
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.inference.membership.likelihood_ratios import RMIA, LiRA
-from leafgate_plugins.inference.membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr
-from leafgate_plugins.inference.membership.score_attacks import LossThreshold
-from leafgate_plugins.inference.membership.shadows import ShadowOptions
 from sklearn_pipelines import people
 
 pytestmark = pytest.mark.slow
 
 RELEASES, SIDE, CONFIDENCE = 200, 150, 0.95
-BUILDER = Id3(min_leaf=5)
-SHADOWS = ShadowOptions(models=4)
+BUILDER = new_builder("id3", min_leaf=5)
+SHADOWS = {"models": 4}
 
 
 def built(table: Table, seed: int) -> Release:
@@ -51,17 +48,21 @@ def beliefs_about_strangers(seed: int, attacks: list[AttackModel]) -> tuple[np.n
         candidates=Candidates(asked, SIDE, SIDE),
     )
     release = built(everybody.people_at(others), seed)
-    found = [belief for attack in attacks for belief in call_infer(attack, release, known)]
+    found = [belief for attack in attacks for belief in answered(attack, release, known)]
     assert all(isinstance(belief, MembershipBelief) for belief in found)
     return np.arange(2 * SIDE) < SIDE, [belief for belief in found if isinstance(belief, MembershipBelief)]
 
 
 def test_releases_learned_from_others_break_limits_no_more_often_than_stated() -> None:
-    attacks: list[AttackModel] = [LossThreshold(), LiRA(shadows=SHADOWS), RMIA(shadows=SHADOWS)]
-    metrics = [
-        MembershipAuc(at_most=0.5, group="everybody", confidence=CONFIDENCE),
-        MembershipTpr(at_most=0.1, at_fpr=0.1, group="everybody", confidence=CONFIDENCE),
-        MembershipAdvantage(at_most=0.0, group="everybody", confidence=CONFIDENCE),
+    attacks: list[AttackModel] = [
+        new_attack("loss_threshold"),
+        new_attack("lira", shadows=SHADOWS),
+        new_attack("rmia", shadows=SHADOWS),
+    ]
+    metrics: list[Any] = [
+        new_metric("membership_auc", at_most=0.5, group="everybody", confidence=CONFIDENCE),
+        new_metric("membership_tpr", at_most=0.1, at_fpr=0.1, group="everybody", confidence=CONFIDENCE),
+        new_metric("membership_advantage", at_most=0.0, group="everybody", confidence=CONFIDENCE),
     ]
     broken = np.zeros((len(attacks), len(metrics)), dtype=int)
     for seed in range(RELEASES):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leafgate.api import InconclusiveError, PeopleCount
-from leafgate_plugins.inference.game import Answers
+from leafgate_plugins.inference.game import Answers, are_alike
 from leafgate_plugins.inference.membership.learned_attacks import Features, fit_quantile, fit_worst_case, sorted_scores
 from leafgate_plugins.inference.membership.likelihood_ratios import LiRA, Variance, fit_lira, fit_rmia, logit
 from leafgate_plugins.inference.membership.planted import Scorer
@@ -341,3 +341,17 @@ def test_quantile_regression_learns_the_laws_of_people_with_the_same_cells() -> 
     upper = fit_quantile(shadows, people, 0, level=0.9, clip=1e-9)
     assert upper.location == pytest.approx(mean + NormalDist().inv_cdf(0.9) * deviation, abs=0.15)
     assert upper.scores(answers_of(np.full(3000, 0.5))) == pytest.approx(-upper.location)
+
+
+def test_models_are_alike_up_to_chance_and_the_share_of_people_whom_they_learned() -> None:
+    rng, own = np.random.default_rng(0), np.zeros(2000, dtype=np.int64)
+
+    def answers(certainty: float) -> Answers:
+        first = np.clip(rng.normal(certainty, 0.1, len(own)), 0, 1)
+        return Answers(np.column_stack([first, 1 - first]), own)
+
+    others = [answers(0.8) for _ in range(8)]
+    assert are_alike(answers(0.8), others)
+    assert are_alike(answers(0.83), others)
+    assert not are_alike(answers(0.95), others)
+    assert not are_alike(answers(0.6), others[:1])

@@ -27,14 +27,11 @@ from xgboost import XGBClassifier
 import leafgate_plugins.catboost.training
 import leafgate_plugins.lightgbm.training
 import leafgate_plugins.xgboost.training
-from installed_readers import READERS, read_foreign
+from installed_readers import READERS, Encoding, lower_model, read_foreign
 from leafgate import InconclusiveError, Table
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.sampling import record_hashes
-from leafgate.api import Learner, Schema
-from leafgate.lazy_loading import install_command
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
+from leafgate.api import Learner, Schema, install_command
 from leafgate.readers import view_object
 from leafgate_plugins.published.components import Published, TrainedBy
 from leafgate_plugins.sklearn.training import COMPUTED, PARAMETERS, learner_of, train

@@ -44,11 +44,13 @@ from leafgate_plugins.inference.attributes.query_attacks import (
     bands,
     csmia_decisions,
     csmia_posterior,
+    exponents_of_deciding,
     fit_exponents,
     likelihood_posterior,
     log_scores,
     lomia_decisions,
     lomia_posterior,
+    weighed_by_scores,
 )
 from leafgate_plugins.inference.attributes.targets import InputAttack
 from leafgate_plugins.inference.attributes.white_box import (
@@ -477,3 +479,21 @@ def test_fredrikson_takes_the_mean_over_trees(ignoring: Game) -> None:
         return CategoricalSplit("ill", (Branch(("flu",), below(low)),), default=below(5))
 
     np.testing.assert_allclose(posterior(tree(1), tree(40)), (posterior(tree(1)) + posterior(tree(40))) / 2)
+
+
+def logs_that_differ_by(*spreads: float) -> np.ndarray:
+    """The logarithms of scores of two values, for one person of each spread."""
+    return np.array([[-3.0, spread - 3.0] for spread in spreads])
+
+
+def test_likelihood_is_trusted_with_a_planted_leak_as_with_the_answers_of_the_model() -> None:
+    """Answers that nobody gives have the exponent 1, and say nothing of leaks in the answers that the model gives."""
+    exponents = np.array([0.9, 0.6, 0.3, 0.0, 0.1, 1.0])
+    answered = logs_that_differ_by(0.0, 0.3, 0.7, 1.5, 1.6, 3.0)
+    trust = exponents_of_deciding(answered, exponents)
+    assert trust.tolist() == [0.0, 0.0, 0.1]
+    imputed = np.full((3, 2), 0.5)
+    np.testing.assert_array_equal(
+        weighed_by_scores(imputed, logs_that_differ_by(4.6, 4.6, 4.6), trust)[:2], imputed[:2]
+    )
+    assert exponents_of_deciding(logs_that_differ_by(0.0, 0.3), exponents).tolist() == [0.6]

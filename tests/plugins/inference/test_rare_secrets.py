@@ -18,7 +18,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
-from leafgate.kernel.findings import Report
+from leafgate.app import Report
 
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "limits.md"
 COLUMNS = ("age", "height", "weight", "income")

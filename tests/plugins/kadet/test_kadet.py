@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from components import built_by, new_builder
 from leafgate import InconclusiveError, NoReleaseError, Table
 from leafgate.api import Branch, CategoricalSplit, Node, NumericSplit
-from leafgate_plugins.kadet.builder import Kadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from random_tables import Cell, categorical, numeric, table_of
 
@@ -18,7 +18,7 @@ BY_CAR = fan("sports_car", yes=leaf(2, 1), no=leaf(0, 3))
 
 
 def tree_of(table: Table, k: int) -> Node:
-    return Kadet(k=k, prune=False).build(table, np.random.default_rng(0)).trees[0]
+    return built_by("kadet", table, k=k, prune=False).trees[0]
 
 
 def test_the_mortgage_tree_asks_for_the_sports_car_and_then_for_marital_status() -> None:
@@ -53,7 +53,7 @@ def test_no_tree_hides_six_people_among_seven() -> None:
 def test_more_groups_than_allowed_are_inconclusive() -> None:
     table = mortgage()
     with pytest.raises(InconclusiveError, match="more than 1 group"):
-        Kadet(k=3, prune=False, max_spans=1).build(table, np.random.default_rng(0))
+        new_builder("kadet", k=3, prune=False, max_spans=1).build(table, np.random.default_rng(0))
 
 
 def married(sports_car: str, city: str, age: float, risk: str, *people: int) -> list[tuple[Cell, ...]]:
@@ -91,7 +91,7 @@ def test_of_two_nodes_whose_tests_tie_the_older_goes_first() -> None:
 
 def rows_told(table: Table, k: int) -> list[tuple[Any, ...]]:
     """The published table's rows, each with its people."""
-    records = Kadet(k=k, prune=False, publish_table=True).build(table, np.random.default_rng(0)).records
+    records = built_by("kadet", table, k=k, prune=False, publish_table=True).records
     assert records is not None
     return [(*row, n) for row, n in zip(records.rows, records.weight, strict=True)]
 

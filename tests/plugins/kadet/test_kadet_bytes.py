@@ -9,24 +9,24 @@ import pandas as pd
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from components import built_by, linked, new_builder
 from leafgate import NoReleaseError, Release, Table
-from leafgate.api import Column, Hierarchy, Records, Schema, make_table
+from leafgate.api import Column, Hierarchy, Records, Schema, TreeBuilder, make_table
 from leafgate.app import serialize
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate_plugins.kadet.builder import Kadet
-from leafgate_plugins.linking.attack import link
+from leafgate.testing import grant_knowledge
 from oracles import Cell, Person, numbered, people_of, persons
 from random_tables import categorical, numeric, table_of, tables
 
 ANY_KADET = st.builds(
-    Kadet,
+    new_builder,
+    st.just("kadet"),
     k=st.integers(1, 8),
     measure=st.sampled_from(["gain", "gini", "gain_ratio"]),
     prune=st.booleans(),
 )
 
 
-def content(options: Kadet, table: Table) -> str:
+def content(options: TreeBuilder, table: Table) -> str:
     """The release file; tables without any release are passed over."""
     try:
         return serialize(options.build(table, np.random.default_rng(7))).content.decode()
@@ -57,7 +57,7 @@ def renamed(table: Table) -> Table:
 
 
 @given(tables(), ANY_KADET)
-def test_other_names_for_the_values_give_the_same_tree_under_those_names(table: Table, options: Kadet) -> None:
+def test_other_names_for_the_values_give_the_same_tree_under_those_names(table: Table, options: TreeBuilder) -> None:
     expected = content(options, table)
     for column in table.schema.columns:
         for old, new in new_names(column).items():
@@ -92,7 +92,7 @@ def could_be(person: Person, row: Sequence[object], records: Records, schema: Sc
 def release_with_table(table: Table, k: int, *, prune: bool) -> tuple[Release, Records]:
     """kADET's release with its table; tables without any are passed over."""
     try:
-        release = Kadet(k=k, prune=prune, publish_table=True).build(table, np.random.default_rng(0))
+        release = built_by("kadet", table, k=k, prune=prune, publish_table=True)
     except NoReleaseError:
         assume(False)
         raise
@@ -117,8 +117,8 @@ def test_in_the_published_table_everyone_is_hidden_among_k(table: Table, k: int,
 def test_the_published_table_tells_nobody_apart_whom_the_tree_does_not(table: Table, k: int, prune: bool) -> None:
     release, _ = release_with_table(table, k, prune=prune)
     known = grant_knowledge(table)
-    tree_alone = link(replace(release, records=None), known).groups
-    assert numbered(link(release, known).groups) == numbered(tree_alone)
+    tree_alone = linked(replace(release, records=None), known)
+    assert numbered(linked(release, known)) == numbered(tree_alone)
 
 
 def told_counts(records: Records, rows: Sequence[int]) -> dict[str, int]:
@@ -156,7 +156,7 @@ def test_the_order_of_the_published_rows_tells_nothing_of_who_is_where() -> None
             (float(a), ("no", "yes")[s], "ab"[int(y)])
             for a, s, y in zip(rng.permutation(90)[:40], sick, answers, strict=True)
         ]
-        records = Kadet(k=10, publish_table=True).build(table_of(columns, people), rng).records
+        records = built_by("kadet", table_of(columns, people), seed, k=10, publish_table=True).records
         assert records is not None
         age, cell, _ = min(people)
         shown = [row[1] for row in records.rows if fits(row[0], age)]

@@ -13,16 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components import new_builder, new_source
 from engine_files import section
 from leafgate import NoReleaseError
 from leafgate.algorithms.induction import large
 from leafgate.api import LargeTable
 from leafgate.app import serialize
-from leafgate.io.tables import reader, records
-from leafgate.io.tables.reader import read_any_table, read_table
-from leafgate_plugins.engines.duckdb import DuckDb
-from leafgate_plugins.kadet.builder import Kadet
-from leafgate_plugins.kadet.requirements import ConfidenceRequired, ExposureRequired, Required
+from table_files import any_table_in, in_blocks, table_in
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
@@ -32,11 +29,11 @@ CLASSES: Sequence[dict[str, Any]] = [
     {"role": ["class", "sensitive"], "bins": [0, 1.5, 2]},
 ]
 """A secret class, a class that is no secret, and a secret class of numbers."""
-REQUIRED: Sequence[Required] = [
-    ExposureRequired(),
-    ExposureRequired(insiders=1),
-    ExposureRequired(insiders=1, secret="club", values=("x",)),
-    ConfidenceRequired(at_most=0.7, secret="club", values=("y", "z")),
+REQUIRED: Sequence[dict[str, Any]] = [
+    {"use": "exposure"},
+    {"use": "exposure", "insiders": 1},
+    {"use": "exposure", "insiders": 1, "secret": "club", "values": ("x",)},
+    {"use": "confidence", "at_most": 0.7, "secret": "club", "values": ("y", "z")},
 ]
 
 
@@ -48,13 +45,13 @@ def people(rng: np.random.Generator, size: int) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "town": town, "club": club, "grade": grade})
 
 
-def release_file(builder: Kadet, path: Path, columns: dict[str, Any], *, in_blocks: bool) -> bytes | str:
+def release_file(builder: Any, path: Path, columns: dict[str, Any], *, in_blocks: bool) -> bytes | str:
     """The bytes of the release, or why there is none."""
-    data, rng = section(DuckDb(), columns=columns, missing=[]), np.random.default_rng(0)
+    data, rng = section(new_source("duckdb"), columns=columns, missing=[]), np.random.default_rng(0)
     try:
         if not in_blocks:
-            return serialize(builder.build(read_table(data, data.meaning(), path), rng)).content
-        found = read_any_table(data, data.meaning(), path)
+            return serialize(builder.build(table_in(data, path), rng)).content
+        found = any_table_in(data, path)
         assert isinstance(found, LargeTable)
         return serialize(builder.build_large(found, rng)).content
     except NoReleaseError as error:
@@ -70,7 +67,7 @@ def release_file(builder: Kadet, path: Path, columns: dict[str, Any], *, in_bloc
 )
 @pytest.mark.thorough
 def test_the_tree_of_a_large_table_is_that_of_the_same_people_in_memory(
-    seed: int, size: int, target: dict[str, Any], role_of_town: str, required: Required
+    seed: int, size: int, target: dict[str, Any], role_of_town: str, required: dict[str, Any]
 ) -> None:
     columns: dict[str, Any] = {
         "age": {"role": "quasi_identifier", "bounds": [0, 10]},
@@ -78,11 +75,10 @@ def test_the_tree_of_a_large_table_is_that_of_the_same_people_in_memory(
         "club": {"role": "sensitive", "values": ["x", "y", "z"]},
         "grade": target,
     }
-    builder = Kadet.model_validate({"use": "kadet", "k": 2, "prune": False, "require": (required,)})
+    builder = new_builder("kadet", k=2, prune=False, require=(required,))
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         people(np.random.default_rng(seed), size).to_parquet(path := Path(folder) / "people.parquet")
         small = release_file(builder, path, columns, in_blocks=False)
-        patched.setattr(reader, "MOST_IN_MEMORY", 0)
-        patched.setattr(records, "BLOCK_RECORDS", 7)
+        in_blocks(patched, size=7)
         patched.setattr(large, "PART_RECORDS", 11)
         assert release_file(builder, path, columns, in_blocks=True) == small

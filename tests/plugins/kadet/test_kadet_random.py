@@ -7,16 +7,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from components import linked
 from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.induction.encoding import encode
-from leafgate.algorithms.induction.growth import GrowingNode, finished
+from leafgate.algorithms.induction.growth import GrowingNode, finished, growing_node
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.api import AdversaryKnowledge, Node
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate_plugins.kadet.grow import grow
-from leafgate_plugins.kadet.requirements import admissible_of
-from leafgate_plugins.kadet.spans import Span, Spans, merge_spans
-from leafgate_plugins.linking.attack import link
+from leafgate.testing import grant_knowledge
+from leafgate_plugins.kadet.grow import Grower, grow
+from leafgate_plugins.kadet.requirements import Required, TClosenessRequired, admissible_of
+from leafgate_plugins.kadet.spans import SharedSpans, Span, Spans, merge_spans
 from literal_kadet import LiteralKadet
 from oracles import group_sizes, numbered, people_of, spans
 from questions import Measure, class_counts, shape, size
@@ -62,7 +62,7 @@ def by_spans(table: Table, found: Sequence[Span]) -> list[int]:
 
 def by_linking(table: Table, tree: Node, known: AdversaryKnowledge) -> list[int]:
     """The records grouped as the linking attack has it."""
-    groups = link(Release({}, table.schema, (tree,)), known).groups
+    groups = linked(Release({}, table.schema, (tree,)), known)
     return numbered(groups[row] for row in public_rows(table))
 
 
@@ -136,3 +136,71 @@ def test_there_is_no_tree_exactly_when_one_leaf_is_not_k_anonymous(table: Table,
         assert caught.value.people < k
     else:
         assert LiteralKadet(table, k, "gain", average_gain=False).tree is not None
+
+
+MEASURES: st.SearchStrategy[Measure] = st.sampled_from(["gain", "gain_ratio", "gini"])
+
+
+class GrowerWithoutLookingAhead(Grower):
+    """Looks at a node when it is made, and again at its turn whenever a span of it has been parted since."""
+
+    def _is_still_best(self, node: GrowingNode) -> bool:
+        shared, look = self.spans.of[node], self.looks.get(node)
+        version = self.spans.update(shared)
+        return look is not None and look.spans is shared and look.version == version
+
+    def _split_ahead(
+        self, head: Sequence[GrowingNode], others: Sequence[GrowingNode]
+    ) -> dict[GrowingNode, SharedSpans]:
+        return {}
+
+
+def grown_in_order(
+    table: Table,
+    k: int,
+    measure: Measure,
+    *,
+    in_order: bool,
+    pruned: bool = False,
+    grower: type[Grower] = Grower,
+    required: Sequence[Required] = (),
+) -> tuple[Node, set[tuple[int, ...]]]:
+    """kADET's tree, one split at a time or all open nodes at once, and the records of each span."""
+    people = encode(table)
+    root = growing_node(people, np.arange(len(people.classes)))
+    spans = Spans(people, 100_000)
+    spans.initial(root, table.schema.target.public)
+    admissible = admissible_of(people, table.schema, k, required)
+    run = grower(people, admissible, measure, measure == "gain_ratio", spans)
+    run.order_matters = in_order
+    run.grow([root])
+    if pruned:
+        prune(root, 0.25)
+    return finished(people, root, table.schema), {tuple(sorted(span.rows.tolist())) for span in spans.all()}
+
+
+def all_public(table: Table) -> bool:
+    return all(column.public for column in table.schema.features)
+
+
+@given(tables().filter(all_public), st.integers(1, 5), MEASURES)
+def test_all_at_once_grows_the_tree_of_one_at_a_time(table: Table, k: int, measure: Measure) -> None:
+    assert grown_in_order(table, k, measure, in_order=False) == grown_in_order(table, k, measure, in_order=True)
+
+
+@given(tables(), st.integers(1, 8), MEASURES)
+def test_looking_ahead_grows_the_tree_of_looking_at_nodes_at_their_turn(table: Table, k: int, measure: Measure) -> None:
+    at_their_turn = grown_in_order(table, k, measure, in_order=True, grower=GrowerWithoutLookingAhead)
+    assert grown_in_order(table, k, measure, in_order=True) == at_their_turn
+
+
+@given(tables(public_class=False), st.integers(1, 4), MEASURES, st.sampled_from([0.1, 0.25, 0.5]))
+def test_looking_ahead_grows_the_same_tree_when_more_is_required_of_groups(
+    table: Table, k: int, measure: Measure, most: float
+) -> None:
+    required = (TClosenessRequired(at_most=most),)
+    ahead, at_their_turn = (
+        grown_in_order(table, k, measure, in_order=True, grower=grower, required=required)
+        for grower in (Grower, GrowerWithoutLookingAhead)
+    )
+    assert ahead == at_their_turn

@@ -29,10 +29,9 @@ from leafgate.api import (
     SecretBelief,
     make_table,
 )
-from leafgate.app import audit_policy, load_plugins
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.app import Tables, audit_policy, load_plugins
 from leafgate.engine.report import Audit
-from leafgate.kernel.tables import Tables
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_plugins.kadet.builder import Kadet
 from leafgate_plugins.kadet.grow import grow

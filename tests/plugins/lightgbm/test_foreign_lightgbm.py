@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from feature_rows import predicted, votes
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
-from installed_readers import is_foreign, read_foreign
+from installed_readers import is_foreign, leaves_of, read_foreign
 from leafgate import ReleaseError
 from leafgate.api import FileDisclosure
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF, ModelIR
 from patience import ends_soon
 from refused_models import assert_read_or_refused, assert_refused

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from installed_readers import read_foreign
+from installed_readers import lower_model, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.models.lowering.release import lower_model
 from random_tables import categorical, numeric, table_of
 
 SPELLINGS = [("False", "True"), ("FALSE", "TRUE"), ("false", "true")]

@@ -14,12 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feature_rows import votes
-from installed_readers import read_foreign
+from installed_readers import Encoding, lower_model, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Schema, make_table, typed_column
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from leafgate.readers import CategoryCodes, ModelIR, Unresolved
 from leafgate_plugins.lightgbm.categories import belonging
 from patience import ends_soon

@@ -6,21 +6,22 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from components import linked, new_attack
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.api import (
     AuditorOnly,
+    Counted,
     GroupBelief,
+    Level,
     Node,
     NumericSplit,
     PeopleCount,
+    Publish,
     Records,
     SecretBelief,
 )
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Counted, Level, Publish
-from leafgate_plugins.linking.attack import link
-from leafgate_plugins.linking.components import Linking
+from leafgate.testing import grant_knowledge
 from mortgage import MARITAL_STATUS, PEOPLE, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from random_tables import numeric, table_of
 
@@ -32,7 +33,7 @@ def release_of(table: Table, *trees: Node, level: Level = "counts", **document: 
 def believed(release: Release, table: Table, *, distribution: bool = False) -> dict[str, list[float]]:
     """The chances of the first secret, for each value of the first public column."""
     known = grant_knowledge(table, distribution=distribution)
-    belief = Linking().infer(release, known)[0]
+    belief = new_attack("linking").infer(release, known)[0]
     assert isinstance(belief, SecretBelief)
     return {
         str(name): row for name, row in zip(known.records.iloc[:, 0], belief.posterior.to_numpy().tolist(), strict=True)
@@ -41,7 +42,7 @@ def believed(release: Release, table: Table, *, distribution: bool = False) -> d
 
 def test_without_a_secret_there_are_groups_only() -> None:
     table = mortgage(MARITAL_STATUS, SPORTS_CAR, replace(RISK, roles=frozenset({"class"})))
-    (belief,) = Linking().infer(release_of(table, TREE), grant_knowledge(table))
+    (belief,) = new_attack("linking").infer(release_of(table, TREE), grant_knowledge(table))
     assert isinstance(belief, GroupBelief)
     assert len(set(belief.equivalence_class.tolist())) == 2
 
@@ -83,7 +84,7 @@ def test_a_side_of_a_private_cut_counts_where_some_allowed_cell_takes_it(
     table = table_of([MARITAL_STATUS, age, RISK], [(p[0], 5.0, p[2]) for p in PEOPLE])
     for below, above, groups in ((status, leaf(0, 0), low), (leaf(0, 0), status, high)):
         tree = NumericSplit("age", at, below, above, missing, strict)
-        assert len(set(link(release_of(table, tree), grant_knowledge(table)).groups)) == groups
+        assert len(set(linked(release_of(table, tree), grant_knowledge(table)))) == groups
 
 
 def test_a_private_number_may_be_rounded_to_the_low_side_of_a_float32_cut() -> None:
@@ -94,12 +95,14 @@ def test_a_private_number_may_be_rounded_to_the_low_side_of_a_float32_cut() -> N
     table = table_of(
         [MARITAL_STATUS, numeric("age", "private", bounds=(0, 1)), RISK], [(p[0], 0.05, p[2]) for p in PEOPLE]
     )
-    assert len(set(link(release_of(table, tree), grant_knowledge(table)).groups)) == 2
+    assert len(set(linked(release_of(table, tree), grant_knowledge(table)))) == 2
 
 
 def test_labels_alone_are_evidence_and_no_belief() -> None:
     private = fan("sports_car", yes=leaf(2, 1), no=fan("marital_status", Unmarried=leaf(0, 1), Married=leaf(0, 2)))
     public = fan("marital_status", Unmarried=leaf(1, 2), Married=leaf(1, 2))
     for tree, result in ((private, "several"), (public, "bad")):
-        (belief,) = Linking().infer(release_of(mortgage(), tree, level="labels"), grant_knowledge(mortgage()))
+        (belief,) = new_attack("linking").infer(
+            release_of(mortgage(), tree, level="labels"), grant_knowledge(mortgage())
+        )
         assert belief.evidence["labels"] == AuditorOnly({result: PeopleCount(6)})

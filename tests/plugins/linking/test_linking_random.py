@@ -5,14 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components import inferred, linked
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import Combine, Node, ScoringContext, SecretBelief, make_table
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
-from leafgate.kernel.release import Counted, Level, Publish
-from leafgate_plugins.linking.attack import link
-from leafgate_plugins.linking.components import Linking
+from leafgate.api import Combine, Counted, Level, Node, Publish, ScoringContext, SecretBelief, make_table
+from leafgate.testing import grant_knowledge, validate_belief
 from oracles import group_sizes, numbered, persons, spans
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests, trees
@@ -44,7 +41,7 @@ def test_the_groups_of_any_forest_are_those_of_the_joint_definition_4(plant: tup
     # have values without a way out.
     table, forest = plant
     known = grant_knowledge(table)
-    assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
+    assert numbered(linked(release_of(table, forest), known)) == numbered(spans(forest, known))
 
 
 AGES = table_of(
@@ -61,7 +58,7 @@ AGES = table_of(
 @pytest.mark.thorough
 def test_several_cuts_of_a_private_number_leave_what_definition_4_says(tree: Node) -> None:
     known = grant_knowledge(AGES)
-    assert numbered(link(release_of(AGES, (tree,)), known).groups) == numbered(spans([tree], known))
+    assert numbered(linked(release_of(AGES, (tree,)), known)) == numbered(spans([tree], known))
 
 
 @given(planted(most=3, whole=False))
@@ -71,7 +68,7 @@ def test_a_forest_never_groups_people_whom_its_trees_together_tell_apart(
 ) -> None:
     table, forest = plant
     known = grant_knowledge(table)
-    groups, joint = numbered(link(release_of(table, forest), known).groups), numbered(spans(forest, known))
+    groups, joint = numbered(linked(release_of(table, forest), known)), numbered(spans(forest, known))
     assert len(set(zip(groups, joint, strict=True))) == len(set(groups))
 
 
@@ -82,7 +79,7 @@ def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
 ) -> None:
     table, forest = plant
     release, known = release_of(table, forest, level), grant_knowledge(table, distribution=distribution)
-    for belief in Linking().infer(release, known):
+    for belief in inferred("linking", release, known):
         validate_belief(belief, known)
         assert belief.equivalence_class is not None
         sizes = group_sizes(belief.equivalence_class.tolist(), known.weight)
@@ -97,7 +94,7 @@ def test_the_order_of_the_rows_changes_no_belief(plant: tuple[Table, tuple[Node,
     rows = np.random.default_rng(seed).permutation(len(table))
     shuffled = make_table(table.schema, table.frame.loc[rows], table.weight[rows])
     release = release_of(table, forest)
-    for one, other in zip(*(Linking().infer(release, grant_knowledge(t)) for t in (table, shuffled)), strict=True):
+    for one, other in zip(*(inferred("linking", release, grant_knowledge(t)) for t in (table, shuffled)), strict=True):
         assert one.equivalence_class.tolist() == other.equivalence_class.tolist()
         assert not isinstance(one, SecretBelief) or one.posterior.equals(other.posterior)
 
@@ -110,7 +107,7 @@ def test_exact_numbers_never_rule_out_the_truth(
     table, forest = plant
     release = release_of(table, forest, level)
     known = grant_knowledge(table, distribution=distribution, release=release)
-    for belief in Linking().infer(release, known):
+    for belief in inferred("linking", release, known):
         if isinstance(belief, SecretBelief):
             case = ScoringContext(table, None, release, known, belief)
             truth = [case.posterior[value][row] for row, value in enumerate(case.truth)]
@@ -127,7 +124,7 @@ def test_numbers_that_only_approximate_people_make_nobody_certain(
     plant: tuple[Table, tuple[Node, ...]], level: Level, numbers: Counted
 ) -> None:
     table, forest = plant
-    for belief in Linking().infer(release_of(table, forest, level, numbers), grant_knowledge(table)):
+    for belief in inferred("linking", release_of(table, forest, level, numbers), grant_knowledge(table)):
         if isinstance(belief, SecretBelief):
             assert ((belief.posterior > 0) & (belief.posterior < 1)).all(axis=None)
 
@@ -141,7 +138,7 @@ def test_the_belief_is_what_the_leaves_in_reach_say(
     table, forest = plant
     release = release_of(table, forest, level)
     known = grant_knowledge(table, distribution=distribution, release=release)
-    for belief in Linking().infer(release, known):
+    for belief in inferred("linking", release, known):
         if isinstance(belief, SecretBelief):
             by_hand = [
                 Reading(public, release, known, known.schema[belief.secret]).belief for public in persons(known.records)

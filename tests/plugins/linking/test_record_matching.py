@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leafgate import Release, Table
 from leafgate.api import Column, Records, Schema, SecretBelief, make_table
 from leafgate.app import serialize
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.linking.attack import link
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.linking.posterior import shares_of_matches

@@ -11,10 +11,8 @@ from hypothesis import given
 
 from example_counts import examples
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Leaf
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.facts import Fact
-from leafgate.kernel.release import Level, Publish
+from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Fact, Leaf, Level, Publish
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.counting import diagnostics as sampling
 from leafgate_plugins.maxent.counting.posterior import CountingPosterior, counting_posterior

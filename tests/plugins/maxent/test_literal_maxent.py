@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leafgate.kernel.release import Level
+from leafgate.api import Level
 from literal_casadi import solve_casadi
 from literal_counting import count
 from literal_maxent import model_of, violation

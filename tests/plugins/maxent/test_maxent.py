@@ -1,21 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from components import new_attack, new_builder
 from leafgate import Release
-from leafgate.api import AdversaryKnowledge, AuditorOnly, CategoricalSplit, SecretBelief
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Level
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.maxent.attack import describe_split_constraint
-from leafgate_plugins.maxent.components import MaxEnt
-from leafgate_plugins.maxent.problem.problem import Problem
+from leafgate.api import AdversaryKnowledge, AuditorOnly, CategoricalSplit, Level, SecretBelief
+from leafgate.testing import grant_knowledge
 from maxent_examples import FIGURE_1, example_1, mixed
 from maxent_parts import random_table
-from maxent_questions import Floats, answer, no_engine, problem_of
+from maxent_questions import Floats, answer, no_engine, problem_of, words_of
 from oracles import persons
 from random_maxent import LEVELS, release_of
 
@@ -52,17 +49,16 @@ def test_of_figure_1s_masters_country_tells_no_less_than_gender(
 
 
 def figure_1(level: Level = "counts") -> tuple[Release, AdversaryKnowledge]:
-    return release_of(Id3(measure="gini"), FIGURE_1, level), grant_knowledge(FIGURE_1)
+    return release_of(new_builder("id3", measure="gini"), FIGURE_1, level), grant_knowledge(FIGURE_1)
 
 
 def slack_at_masters(release: Release, known: AdversaryKnowledge, poor: dict[tuple[str, ...], float]) -> float:
     """The only constraint there, in people, where `poor` is believed and all doctors are rich."""
     problem = problem_of(release, known)
-    (choices,), (tree,) = problem.split_constraints, problem.trees
+    (choices,) = problem.split_constraints
     share = np.array([poor.get(tuple(map(str, person.values())), 0.0) for person in persons(known.records)])
     people = known.weight[:, None] * np.stack([share, 1 - share], axis=1)
-    words = [describe_split_constraint(choices, i, tree) for i in range(len(choices))]
-    slack = choices.slack(people)[words.index("education = Masters: the tree asks country and not gender")]
+    slack = choices.slack(people)[words_of(problem).index("education = Masters: the tree asks country and not gender")]
     return float(slack)
 
 
@@ -73,7 +69,7 @@ def test_figure_1_has_a_constraint_for_every_other_column_at_every_node(level: L
     assert max(problem.violations(true_people(problem)).values()) < 1e-12
 
 
-def true_people(problem: Problem) -> Floats:
+def true_people(problem: Any) -> Floats:
     poor: dict[tuple[str, ...], float] = {q1: 1.0, q2: 1.0, q4: 0.5, ("Doctorate", "Canada", "M"): 0.5}
     share = np.array([poor.get(tuple(map(str, p.values())), 0.0) for p in persons(problem.public.frame)])
     return np.asarray(problem.weight[:, None] * np.stack([share, 1 - share], axis=1))
@@ -91,7 +87,7 @@ def divergence(believed: Floats) -> Floats:
 def test_example_1_leaves_two_people_in_doubt(level: Level, internal: bool) -> None:
     release, known = example_1(level)
     with no_engine():
-        (belief,) = MaxEnt(internal=internal).infer(release, known)
+        (belief,) = new_attack("maxent", internal=internal).infer(release, known)
     assert isinstance(belief, SecretBelief)
     found = divergence(belief.posterior.to_numpy())
     assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-12)
@@ -120,9 +116,9 @@ def test_labels_alone_leave_everybody_at_one_half() -> None:
 
 def test_the_dearest_choices_are_told_in_words() -> None:
     table = random_table(3)
-    release, known = release_of(Id3(min_split=12), table, "counts"), grant_knowledge(table)
+    release, known = release_of(new_builder("id3", min_split=12), table, "counts"), grant_knowledge(table)
     binding = answer(release, known).binding
-    (belief,) = MaxEnt(solver="structured").infer(release, known)
+    (belief,) = new_attack("maxent", solver="structured").infer(release, known)
     because = belief.evidence["because"]
     assert isinstance(because, AuditorOnly)
     assert [each["price"] for each in because.content] == pytest.approx([each.dual for each in binding][:10])

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from example_counts import examples, seeds
 from leafgate import Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
+from leafgate.api import AdversaryKnowledge, Publish
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
 from leafgate_plugins.maxent.presolve.reduce import reduce_problem

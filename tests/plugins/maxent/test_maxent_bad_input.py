@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
+from components import inferred, new_builder
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Leaf, SecretBelief
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.facts import Fact
-from leafgate.kernel.release import Level, Publish
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.maxent.components import MaxEnt
+from leafgate.api import AdversaryKnowledge, Branch, CategoricalSplit, Fact, Leaf, Level, Publish, SecretBelief
+from leafgate.testing import grant_knowledge
 from maxent_examples import example_1, mixed
 from maxent_parts import random_table
 from random_maxent import release_of
@@ -38,7 +35,7 @@ def stump(*leaves: Leaf, level: Level = "counts") -> Release:
 def refused(release: Release, known: AdversaryKnowledge, **options: Any) -> str:
     """What is said instead of a belief."""
     with pytest.raises(InconclusiveError) as caught:
-        MaxEnt.model_validate({"solver": "structured", **options}).infer(release, known)
+        inferred("maxent", release, known, **{"solver": "structured", **options})
     return str(caught.value)
 
 
@@ -86,20 +83,20 @@ def fact(*values: str, low: float, high: float = 1.0) -> Fact:
 
 def test_a_fact_that_the_counts_contradict_is_named() -> None:
     known = grant_knowledge(TABLE, facts=[fact("yes", low=0.5), fact("no", low=1.0)])
-    said = refused(release_of(Id3(), TABLE, "counts"), known)
+    said = refused(release_of(new_builder("id3"), TABLE, "counts"), known)
     assert "knows.facts[1]" in said
     assert "knows.facts[0]" not in said
 
 
 def test_more_people_known_than_there_are_contradict() -> None:
     people = table_of((A, Y), [("0", "yes")], [2])
-    said = refused(release_of(Id3(), TABLE, "counts"), grant_knowledge(TABLE, people=people))
+    said = refused(release_of(new_builder("id3"), TABLE, "counts"), grant_knowledge(TABLE, people=people))
     assert "the leaf count of leaf 1 of tree 1" in said
     assert "yes" not in said.split("(was")[0]  # nothing is said of whose secret is what
 
 
 def test_a_leaf_without_label_tells_nothing_among_labels() -> None:
-    (belief,) = MaxEnt().infer(stump(Leaf("no"), Leaf(None), level="labels"), grant_knowledge(TABLE))
+    (belief,) = inferred("maxent", stump(Leaf("no"), Leaf(None), level="labels"), grant_knowledge(TABLE))
     assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy()[1] == pytest.approx([0.5, 0.5])
 
@@ -113,7 +110,7 @@ def test_a_leaf_of_people_that_is_bare_among_error_rates_contradicts_the_table(b
 def test_without_the_measure_the_leaves_alone_speak_and_it_is_said_so() -> None:
     release, known = example_1()
     silent = published(release, Publish(leaves="counts", measure=False), frozenset({"measure"}))
-    (belief,) = MaxEnt(internal=True).infer(silent, known)
+    (belief,) = inferred("maxent", silent, known, internal=True)
     assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-12)
     assert belief.evidence["without_internal"] == "the selection measure is not public"
@@ -124,13 +121,13 @@ def test_without_the_measure_the_leaves_alone_speak_and_it_is_said_so() -> None:
 )
 def test_what_is_told_of_the_algorithm_and_not_understood_is_not_used(facts: dict[str, Any]) -> None:
     release, known = example_1()
-    (belief,) = MaxEnt().infer(replace(release, selection={**(release.selection or {}), **facts}), known)
+    (belief,) = inferred("maxent", replace(release, selection={**(release.selection or {}), **facts}), known)
     assert belief.evidence["without_internal"]
 
 
 def needing_an_engine(level: Level) -> tuple[Release, AdversaryKnowledge]:
     table: Table = random_table(3)
-    return release_of(Id3(min_split=12), table, level), grant_knowledge(table)
+    return release_of(new_builder("id3", min_split=12), table, level), grant_knowledge(table)
 
 
 @pytest.mark.parametrize("level", ["counts", "error_rates"])

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Level
+from leafgate.api import Level
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
 from leafgate_plugins.maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem

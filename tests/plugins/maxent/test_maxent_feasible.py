@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import Table
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.baselines.builders import Id3
 from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells
 from leafgate_plugins.maxent.presolve.reduce import ActiveSet, ReducedProblem, hold, reduce_problem

@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from components import new_attack, new_builder
 from leafgate import InconclusiveError
-from leafgate.api import AuditorOnly, SecretBelief
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.facts import Fact
-from leafgate.kernel.release import Level
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.maxent.components import Counting, MaxEnt
+from leafgate.api import AuditorOnly, Fact, Level, SecretBelief
+from leafgate.testing import grant_knowledge
 from maxent_examples import FIGURE_2, example_1, mixed
 from maxent_questions import answer, believed, problem_of
 from random_maxent import release_of
@@ -31,7 +28,7 @@ def test_a_fact_moves_the_belief_just_as_far_as_it_must() -> None:
 def test_one_known_person_gives_the_other_away() -> None:
     release, known = example_1()
     q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])
-    (belief,) = MaxEnt(solver="structured").infer(release, replace(known, people=q2))
+    (belief,) = new_attack("maxent", solver="structured").infer(release, replace(known, people=q2))
     assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 1.0), abs=1e-7)
 
@@ -46,7 +43,7 @@ def test_what_is_known_of_nobody_changes_nothing() -> None:
 def test_what_the_leaves_say_does_not_hold_who_was_known_before() -> None:
     release, known = example_1()
     q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])
-    (belief,) = MaxEnt(solver="structured").infer(release, replace(known, people=q2))
+    (belief,) = new_attack("maxent", solver="structured").infer(release, replace(known, people=q2))
     assert isinstance(belief, SecretBelief)
     assert belief.prior is not None
     assert belief.prior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-7)
@@ -68,7 +65,7 @@ def facts_about_all(low: float, high: float, *values: str) -> Fact:
 def test_whom_a_fact_makes_certain_is_certain(level: Level, fact: Fact) -> None:
     """Not nearly so, however it is worded: an exposed person is one whose secret has one value left."""
     release, known = example_1(level)
-    for attack in (MaxEnt(solver="structured"), Counting()):
+    for attack in (new_attack("maxent", solver="structured"), new_attack("counting")):
         (belief,) = attack.infer(release, replace(known, facts=(fact,)))
         assert isinstance(belief, SecretBelief)
         age = known.records["age"] == "40-50"
@@ -79,9 +76,9 @@ def test_two_facts_that_leave_no_third_value_make_certain_too() -> None:
     columns = [categorical("town", "quasi_identifier", values=("a", "b"))]
     columns.append(categorical("ill", "class", "sensitive", values=("no", "a bit", "very")))
     table = table_of(columns, [("a", "no"), ("a", "a bit"), ("b", "no"), ("b", "very")], [5, 5, 4, 4])
-    release = release_of(Id3(min_split=100), table, "labels")
+    release = release_of(new_builder("id3", min_split=100), table, "labels")
     facts = tuple(Fact({"town": ("a",)}, "ill", (value,), 0.5, 1.0) for value in ("no", "a bit"))
-    (belief,) = MaxEnt(solver="structured").infer(release, replace(grant_knowledge(table), facts=facts))
+    (belief,) = new_attack("maxent", solver="structured").infer(release, replace(grant_knowledge(table), facts=facts))
     assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy()[0].tolist() == pytest.approx([0.5, 0.5, 0], abs=1e-9)
     assert belief.posterior.to_numpy()[0][2] == 0
@@ -96,7 +93,7 @@ def test_a_fact_binds_from_above_and_from_below_and_only_whom_it_is_about(
 ) -> None:
     release, known = example_1("labels")
     fact = Fact({"age": ("20-30",)}, "salary", (value,), low, high)
-    (belief,) = MaxEnt(solver="structured", internal=False).infer(release, replace(known, facts=(fact,)))
+    (belief,) = new_attack("maxent", solver="structured", internal=False).infer(release, replace(known, facts=(fact,)))
     assert isinstance(belief, SecretBelief)
     young = (known.records["age"] == "20-30").to_numpy()
     assert belief.posterior["<=50K"][young].to_numpy() == pytest.approx(expected, abs=1e-6)
@@ -107,7 +104,7 @@ def test_a_fact_binds_from_above_and_from_below_and_only_whom_it_is_about(
 def test_contradicting_facts_are_named() -> None:
     release, known = example_1("labels")
     facts = (facts_about_all(0.9, 1.0, "<=50K"), facts_about_all(0.9, 1.0, ">50K"))
-    for attack in (MaxEnt(solver="structured"), Counting()):
+    for attack in (new_attack("maxent", solver="structured"), new_attack("counting")):
         with pytest.raises(InconclusiveError, match=r"knows\.facts\[0\]; knows\.facts\[1\]"):
             attack.infer(release, replace(known, facts=facts))
 
@@ -115,14 +112,14 @@ def test_contradicting_facts_are_named() -> None:
 def test_counting_says_that_no_whole_number_is_such_a_share() -> None:
     release, known = example_1("labels")
     with pytest.raises(InconclusiveError, match="no whole number"):
-        Counting().infer(release, replace(known, facts=(facts_about_all(0.3, 0.3, "<=50K"),)))
+        new_attack("counting").infer(release, replace(known, facts=(facts_about_all(0.3, 0.3, "<=50K"),)))
 
 
 def test_the_public_hears_of_a_belief_only_how_it_was_found() -> None:
     """Numbers of cells, constraints and people that depend on single people are for auditors."""
     release, known = example_1("error_rates")
     public = {"solver", "convex", "gap", "engines_apart", "exact"}
-    for attack in (MaxEnt(), Counting()):
+    for attack in (new_attack("maxent"), new_attack("counting")):
         (belief,) = attack.infer(release, known)
         shown = {key for key, result in belief.evidence.items() if not isinstance(result, AuditorOnly)}
         assert {key for key in shown if not key.startswith("without_")} <= public

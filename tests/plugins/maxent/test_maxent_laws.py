@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import Table
-from leafgate.api import TreeBuilder
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.facts import Fact
-from leafgate.kernel.release import Level
+from leafgate.api import Fact, Level, TreeBuilder
+from leafgate.testing import grant_knowledge
 from literal_maxent import Floats, truth_of
 from maxent_questions import answer, leaves_of
 from random_maxent import Case, builders, cases, release_of, secret_tables, sklearn_cases

@@ -9,19 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from components import inferred, new_builder
 from leafgate import InconclusiveError, Release, Table
-from leafgate.api import AdversaryKnowledge, AuditorOnly, SecretBelief, TreeBuilder
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
-from leafgate.kernel.belief import secret_of
-from leafgate.kernel.release import Counted, Level
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.maxent.components import MaxEnt
-from leafgate_plugins.maxent.problem.problem import SolveSettings
-from leafgate_plugins.maxent.solve.active_set import solve
+from leafgate.api import AdversaryKnowledge, AuditorOnly, Counted, Level, SecretBelief, TreeBuilder
+from leafgate.testing import grant_knowledge, validate_belief
 from literal_maxent import Floats
-from maxent_questions import answer, problem_of, truth_in
+from maxent_questions import answer, problem_of, solved, truth_in
 from random_maxent import LEVELS, builders, release_of, secret_tables
 from random_tables import categorical, table_of
 
@@ -35,7 +28,7 @@ def h(p: float) -> float:
 
 
 def believed(release: Release, known: AdversaryKnowledge, **options: object) -> Floats:
-    (belief,) = MaxEnt.model_validate({"solver": "structured", **options}).infer(release, known)
+    (belief,) = inferred("maxent", release, known, **{"solver": "structured", **options})
     assert isinstance(belief, SecretBelief)
     return belief.posterior.to_numpy()
 
@@ -43,7 +36,7 @@ def believed(release: Release, known: AdversaryKnowledge, **options: object) -> 
 def in_a_population() -> tuple[Release, AdversaryKnowledge]:
     """8 people with a = 0 of whom 4 are in the table, 4 with a = 1 of whom 2 are."""
     population = table_of((A,), [("0",), ("1",)], [8, 4])
-    return release_of(Id3(), TABLE, "counts"), grant_knowledge(TABLE, population=population)
+    return release_of(new_builder("id3"), TABLE, "counts"), grant_knowledge(TABLE, population=population)
 
 
 @pytest.mark.parametrize("internal", [True, False])
@@ -55,7 +48,7 @@ def test_a_possible_member_has_the_leafs_distribution_blended_with_ignorance(int
 
 def test_what_it_costs_not_to_know_the_members_is_reported() -> None:
     release, known = in_a_population()
-    (belief,) = MaxEnt(members="subset").infer(release, known)
+    (belief,) = inferred("maxent", release, known, members="subset")
     cost = belief.evidence["cost_of_not_knowing_members"]
     assert isinstance(cost, AuditorOnly)
     assert cost.content["knowing"] == pytest.approx(4 * h(1 / 4) / 6)
@@ -75,7 +68,7 @@ def test_two_groups_of_whom_most_were_taken_are_found_in_a_few_steps() -> None:
     known = grant_knowledge(table, population=table_of((A,), [("0",), ("1",)], [11, 10]))
     rest = np.array([[5 / 4], [1 / 4]])
     expected = (np.array([[6, 0, 0, 0], [0, 1, 8, 0]]) + rest) / [[11], [10]]
-    found = believed(release_of(Id3(), table, "counts"), known, members="subset", internal=False)
+    found = believed(release_of(new_builder("id3"), table, "counts"), known, members="subset", internal=False)
     assert found == pytest.approx(expected, abs=1e-7)
 
 
@@ -99,7 +92,7 @@ def test_the_truth_about_a_population_is_possible(
     problem = problem_of(release, known, members=False)
     truth = truth_in(problem, release, everyone, members)
     assert max(problem.violations(truth).values()) < 1e-9
-    outcome = solve(problem, SolveSettings("structured", 2, 60.0))
+    outcome = solved(problem)
     assert problem.entropy(truth) <= outcome.bound + 1e-8
 
 
@@ -107,7 +100,7 @@ def test_the_truth_about_a_population_is_possible(
 def test_not_knowing_the_members_costs(both: tuple[Table, Table], builder: TreeBuilder) -> None:
     everyone, members = both
     release, known = release_of(builder, members, "counts"), grant_knowledge(members, population=everyone.public[0])
-    (belief,) = MaxEnt(internal=False, members="subset", solver="structured").infer(release, known)
+    (belief,) = inferred("maxent", release, known, internal=False, members="subset", solver="structured")
     cost = belief.evidence["cost_of_not_knowing_members"].content
     assert cost["not_knowing"] >= cost["knowing"] - 1e-8
 
@@ -129,14 +122,14 @@ def test_of_a_sample_the_truth_about_everyone_is_possible(
 
 
 def test_the_people_of_a_sample_are_all_in_the_table() -> None:
-    release = replace(release_of(Id3(), TABLE, "counts"), count_semantics="sampled")
+    release = replace(release_of(new_builder("id3"), TABLE, "counts"), count_semantics="sampled")
     everyone = grant_knowledge(table_of((A, Y), [("0", "no"), ("1", "yes")], [10, 3]))
     # of 10, 3 or more are `no`: even odds keep that. Of 3, 2 or more are `yes`
     assert believed(release, everyone) == pytest.approx(np.array([[0.5, 0.5], [1 / 3, 2 / 3]]), abs=1e-6)
 
 
 def test_of_a_bootstrap_there_is_at_least_one_of_each() -> None:
-    release = replace(release_of(Id3(), TABLE, "counts"), count_semantics="bootstrap")
+    release = replace(release_of(new_builder("id3"), TABLE, "counts"), count_semantics="bootstrap")
     two = grant_knowledge(table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 1]))
     answered = answer(release, two)
     assert answered.people == pytest.approx(np.array([[1.0, 1.0], [0.0, 1.0]]), abs=1e-6)
@@ -145,7 +138,7 @@ def test_of_a_bootstrap_there_is_at_least_one_of_each() -> None:
 
 
 def test_one_person_cannot_be_both_whom_a_bootstrap_drew() -> None:
-    release = replace(release_of(Id3(), TABLE, "counts"), count_semantics="bootstrap")
+    release = replace(release_of(new_builder("id3"), TABLE, "counts"), count_semantics="bootstrap")
     with pytest.raises(InconclusiveError, match="leaf count of leaf 1"):
         believed(release, grant_knowledge(table_of((A, Y), [("0", "no"), ("1", "yes")], [1, 1])))
 
@@ -153,7 +146,7 @@ def test_one_person_cannot_be_both_whom_a_bootstrap_drew() -> None:
 @pytest.mark.parametrize("distribution", [False, True])
 def test_numbers_of_unknown_counting_are_no_constraints_and_believed_as_they_stand(distribution: bool) -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 4])
-    release = replace(release_of(Id3(), table, "counts"), count_semantics="unknown")
+    release = replace(release_of(new_builder("id3"), table, "counts"), count_semantics="unknown")
     known = grant_knowledge(table, distribution=distribution)
     assert {each.kind for each in problem_of(release, known).linear} <= {"row", "distribution"}
     assert believed(release, known) == pytest.approx(np.array([[0.75, 0.25], [0.0, 1.0]]), abs=1e-7)
@@ -163,8 +156,8 @@ def test_numbers_of_unknown_counting_are_no_constraints_and_believed_as_they_sta
 @pytest.mark.parametrize("distribution", [False, True])
 def test_other_numbers_tell_nothing_for_certain(counted: Counted, distribution: bool) -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 4])
-    release = replace(release_of(Id3(), table, "counts"), count_semantics=counted)
-    (belief,) = MaxEnt().infer(release, grant_knowledge(table, distribution=distribution))
+    release = replace(release_of(new_builder("id3"), table, "counts"), count_semantics=counted)
+    (belief,) = inferred("maxent", release, grant_knowledge(table, distribution=distribution))
     prior = [3 / 8, 5 / 8] if distribution else [1 / 2, 1 / 2]
     assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy() == pytest.approx(np.array([prior, prior]), abs=1e-7)
@@ -176,10 +169,11 @@ def test_people_of_different_public_classes_are_told_apart() -> None:
     job = categorical("job", "sensitive", values=("a", "b"))
     sick = categorical("sick", "class", "quasi_identifier", values=("no", "yes"))
     table = table_of((town, job, sick), [("north", "a", "no"), ("north", "b", "yes"), ("south", "a", "no")], [3, 2, 4])
-    release, known = release_of(Id3(), table, "counts"), grant_knowledge(table)
-    (maxent,), (linking,) = MaxEnt(internal=False).infer(release, known), Linking().infer(release, known)
+    release, known = release_of(new_builder("id3"), table, "counts"), grant_knowledge(table)
+    (maxent,), (linking,) = inferred("maxent", release, known, internal=False), inferred("linking", release, known)
     assert maxent.equivalence_class is not None
     assert linking.equivalence_class is not None
     pairs = set(zip(maxent.equivalence_class.tolist(), linking.equivalence_class.tolist(), strict=True))
     assert len(pairs) == len(set(maxent.equivalence_class.tolist())) == len(set(linking.equivalence_class.tolist()))
-    assert secret_of(validate_belief(maxent, known, release)) == "job"
+    assert validate_belief(maxent, known, release) is not None
+    assert maxent.secret == "job"

@@ -9,13 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from components import inferred, new_attack, new_builder
 from leafgate import Release, Table
 from leafgate.api import AdversaryKnowledge, SecretBelief, TreeBuilder, columns_asked
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.belief import secret_of
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.kadet.builder import Kadet
-from leafgate_plugins.maxent.components import MaxEnt
+from leafgate.testing import grant_knowledge
 from literal_joint import Joint, joint_of, solve_joint
 from literal_maxent import Floats
 from maxent_questions import answer, built, problem_of, truth_in
@@ -39,9 +36,9 @@ MORTGAGES = table_of(
 
 
 def test_the_mortgages_tell_who_has_a_sports_car() -> None:
-    release, known = built(Kadet(k=3, prune=False), MORTGAGES), grant_knowledge(MORTGAGES)
+    release, known = built(new_builder("kadet", k=3, prune=False), MORTGAGES), grant_knowledge(MORTGAGES)
     assert release is not None
-    risk, car = sorted(MaxEnt().infer(release, known), key=lambda belief: secret_of(belief) != "risk")
+    risk, car = sorted(inferred("maxent", release, known), key=lambda belief: belief.secret != "risk")
     assert isinstance(risk, SecretBelief)
     assert isinstance(car, SecretBelief)
     assert (risk.secret, car.secret) == ("risk", "sports car")
@@ -69,13 +66,18 @@ def agrees_with_the_full_problem(release: Release, known: AdversaryKnowledge, *,
     p = solve_joint(joint) if np.prod(joint.shape) <= 150 else None
     if p is None:
         return False
-    for belief in MaxEnt(internal=internal, solver="structured").infer(release, known):
+    for belief in new_attack("maxent", internal=internal, solver="structured").infer(release, known):
         assert isinstance(belief, SecretBelief)
         assert belief.posterior.to_numpy() == pytest.approx(share_of(joint, p, known, belief.secret), abs=1e-5)
     return True
 
 
-BUILDERS: list[TreeBuilder] = [Id3(), Id3(measure="gini"), Kadet(k=1), Kadet(k=2, measure="gini", prune=False)]
+BUILDERS: list[TreeBuilder] = [
+    new_builder("id3"),
+    new_builder("id3", measure="gini"),
+    new_builder("kadet", k=1),
+    new_builder("kadet", k=2, measure="gini", prune=False),
+]
 
 
 @settings(suppress_health_check=list(HealthCheck))
@@ -105,7 +107,7 @@ def test_choices_between_unknown_and_public_columns_say_something_too(
     seed: int, measure: Literal["gain", "gini"]
 ) -> None:
     table = small_table(seed)
-    release, known = built(Id3(measure=measure), table), grant_knowledge(table)
+    release, known = built(new_builder("id3", measure=measure), table), grant_knowledge(table)
     assert release is not None
     assert "c" in columns_asked(release.trees[0])
     assert answer(release, known).binding
@@ -114,7 +116,7 @@ def test_choices_between_unknown_and_public_columns_say_something_too(
 
 @given(tables(public_class=False, most=12), st.integers(1, 3), st.booleans())
 def test_the_truth_is_possible_and_surer(table: Table, k: int, prune: bool) -> None:
-    release, known = built(Kadet(k=k, prune=prune), table), grant_knowledge(table)
+    release, known = built(new_builder("kadet", k=k, prune=prune), table), grant_knowledge(table)
     assume(release is not None)
     assert release is not None
     problem = problem_of(release, known)
@@ -131,6 +133,6 @@ def test_a_tree_of_this_very_table_is_not_said_to_be_anothers() -> None:
     rows = [("a0", "b0", "c0", "bad"), ("a0", "b0", "c1", "good"), ("a0", "b1", "c0", "good")]
     rows += [("a0", "b2", "c0", "good"), ("a1", "b0", "c1", "good")]
     table = table_of((a, b, c, y), rows)
-    release = built(Id3(), table)
+    release = built(new_builder("id3"), table)
     assert release is not None
     assert answer(release, grant_knowledge(table), internal=False).gap < 1e-9

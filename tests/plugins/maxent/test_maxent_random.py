@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from components import new_builder
 from example_counts import examples
 from leafgate import Release
 from leafgate.api import AdversaryKnowledge
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate_plugins.baselines.builders import Id3
+from leafgate.testing import grant_knowledge
 from literal_casadi import solve_casadi
 from literal_maxent import Floats, Model, entropy, model_of, violation
 from literal_starting import Answer, starts
@@ -91,7 +91,9 @@ def test_gekko_finds_the_same_optimum_of_the_whole_problem(case: Case, solver: s
 
 def test_where_everything_is_settled_gekko_has_nothing_to_do() -> None:
     table = table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 3])
-    outcome = answer(release_of(Id3(), table, "counts"), grant_knowledge(table, distribution=True), solver="gekko")
+    outcome = answer(
+        release_of(new_builder("id3"), table, "counts"), grant_knowledge(table, distribution=True), solver="gekko"
+    )
     assert outcome.entropy == 0
 
 
@@ -107,14 +109,17 @@ def test_equations_together_may_say_that_nobody_is_somewhere() -> None:
     y = categorical("y", "class", "sensitive", values=("none", "mild", "grave"))
     rows = [("0", "0", "none"), ("0", "0", "mild"), ("1", "0", "grave"), ("1", "1", "none")]
     table = table_of((A, B, y), rows, [5, 1, 2, 1])
-    release, known = release_of(Id3(min_leaf=2), table, "error_rates"), grant_knowledge(table, distribution=True)
+    release, known = (
+        release_of(new_builder("id3", min_leaf=2), table, "error_rates"),
+        grant_knowledge(table, distribution=True),
+    )
     outcome = answer(release, known, internal=False)
     assert outcome.gap < 1e-9
 
 
 def test_labels_and_the_distribution_may_leave_no_choice() -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [2, 2, 1])
-    release, known = release_of(Id3(), table, "labels"), grant_knowledge(table, distribution=True)
+    release, known = release_of(new_builder("id3"), table, "labels"), grant_knowledge(table, distribution=True)
     outcome = answer(release, known, internal=False)
     assert outcome.people == pytest.approx(np.array([[2.0, 2.0], [0.0, 1.0]]), abs=1e-7)
     assert outcome.gap < 1e-9

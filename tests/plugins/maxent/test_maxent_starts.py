@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
+from components import new_builder
 from leafgate import Release
-from leafgate.api import AdversaryKnowledge
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Level
-from leafgate_plugins.baselines.builders import Id3
-from leafgate_plugins.maxent.problem.problem import Outcome
-from leafgate_plugins.maxent.solve import active_set as processes
+from leafgate.api import AdversaryKnowledge, Level
+from leafgate.testing import grant_knowledge
 from literal_casadi import solve_casadi
 from literal_maxent import model_of, violation
 from literal_starting import starts
 from maxent_parts import random_table
-from maxent_questions import answer, believed, problem_of
+from maxent_questions import answer, believed, in_processes, problem_of
 from random_maxent import release_of
 
 pytestmark = pytest.mark.thorough
@@ -57,13 +53,13 @@ def sooner(cases: list[One]) -> list[Any]:
 def case(seed: int, level: Level, measure: Measure, distribution: bool) -> tuple[Release, AdversaryKnowledge]:
     """A tree of 14 rows of people in three classes that have nothing to do with their public columns."""
     table = random_table(seed, rows=14, values=2)
-    return release_of(Id3(measure=measure, min_split=8), table, level), grant_knowledge(
+    return release_of(new_builder("id3", measure=measure, min_split=8), table, level), grant_knowledge(
         table, distribution=distribution
     )
 
 
 @cache
-def found_in(one: One) -> Outcome:
+def found_in(one: One) -> Any:
     """The answer to a case; where the relaxed optimum breaks something, from four starts."""
     release, known = case(*one)
     return answer(release, known, starts=4)
@@ -111,8 +107,7 @@ def test_one_process_and_two_find_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     release, known = case(*SEARCHED[0])
     alone = answer(release, known)
     assert len(alone.optima) == 2
-    monkeypatch.setattr(processes, "MIN_CELLS_FOR_PROCESSES", 0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    in_processes(monkeypatch)
     together = answer(release, known)
     assert together.optima == alone.optima
     assert (together.people == alone.people).all()

@@ -7,14 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from components import new_builder
 from leafgate import Release, Table
-from leafgate.api import AdversaryKnowledge, TreeBuilder
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Level
-from leafgate_plugins.baselines.builders import C45, Id3
-from leafgate_plugins.kadet.builder import Kadet
-from leafgate_plugins.tables.mondrian import Mondrian
-from leafgate_plugins.tables.top_down_specialisation import Tds
+from leafgate.api import AdversaryKnowledge, Level, TreeBuilder
+from leafgate.testing import grant_knowledge
 from literal_maxent import model_of, violation
 from maxent_questions import built, problem_of, truth_in
 from random_maxent import LEVELS, Case, cases, release_of, secret_tables, sklearn_cases
@@ -35,15 +31,14 @@ def builders(draw: st.DrawFn) -> TreeBuilder:
     which = draw(st.sampled_from(["id3", "c45", "kadet", "tds", "mondrian"]))
     if which == "id3":
         measure = draw(st.sampled_from(["gain", "gini"]))
-        return Id3.model_validate({"measure": measure, "min_leaf": least, "min_split": draw(st.integers(2, 6))})
+        return new_builder("id3", measure=measure, min_leaf=least, min_split=draw(st.integers(2, 6)))
     if which == "c45":
-        return C45(average_gain=draw(st.booleans()), min_leaf=least, prune=pruned)
+        return new_builder("c45", average_gain=draw(st.booleans()), min_leaf=least, prune=pruned)
     common = {"k": least, "measure": draw(MEASURES), "prune": pruned}
     if which == "kadet":
         more = {"average_gain": draw(st.booleans()), "require": draw(st.sampled_from(REQUIRED))}
-        return Kadet.model_validate(common | more)
-    result = common | {"release": "tree"}
-    return Tds.model_validate(result) if which == "tds" else Mondrian.model_validate(result)
+        return new_builder("kadet", **common | more)
+    return new_builder(which, release="tree", **common)
 
 
 def broken(release: Release, table: Table, known: AdversaryKnowledge) -> float:
@@ -95,7 +90,7 @@ def test_any_belief_breaks_the_same_constraints_as_in_the_literal_problem(case: 
 
 def test_a_single_leaf_by_gain_ratio_has_no_internal_constraints() -> None:
     table = table_of((A, SICK), [("0", "no"), ("0", "yes")], [4, 1])
-    release = release_of(C45(average_gain=False), table, "counts")
+    release = release_of(new_builder("c45", average_gain=False), table, "counts")
     assert problem_of(release, grant_knowledge(table)).split_constraints == []
 
 
@@ -103,7 +98,7 @@ def test_a_requirement_may_have_refused_any_test_at_k_1_too() -> None:
     rows = [("0", 1.0, "0", "no"), ("0", 1.0, "0", "yes"), ("0", 1.0, "1", "yes"), ("1", 1.0, "1", "no")]
     table = table_of((A, N, D, SICK), rows, [2, 1, 1, 1])
     required = ({"use": "l_diversity", "at_least": 1.2},)
-    builder = Kadet.model_validate({"k": 1, "average_gain": False, "prune": False, "require": required})
+    builder = new_builder("kadet", k=1, average_gain=False, prune=False, require=required)
     release = release_of(builder, table, "counts")
     assert broken(release, table, grant_knowledge(table)) < 1e-9
     assert "internal" in problem_of(release, grant_knowledge(table)).left_out
@@ -113,7 +108,7 @@ def test_cuts_of_other_columns_compete_at_their_largest_split_information() -> N
     rows = [(1.0, "0", "no"), (2.0, "0", "no"), (4.0, "1", "yes"), (2.0, "1", "yes"), (2.5, "1", "yes")]
     table = table_of((N, A, SICK), rows, [2, 3, 1, 2, 1])
     release, known = (
-        release_of(C45(average_gain=False, min_leaf=1, prune=False), table, "counts"),
+        release_of(new_builder("c45", average_gain=False, min_leaf=1, prune=False), table, "counts"),
         grant_knowledge(table),
     )
     assert {one.candidate.column for one in model_of(release, known).comparisons} == {"n"}

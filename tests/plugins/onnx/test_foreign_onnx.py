@@ -210,22 +210,6 @@ def test_a_file_with_some_bytes_changed_is_read_or_refused(data: st.DataObject) 
     assert_read_or_refused(bytes(content), "m.onnx")
 
 
-def packed(values: list[int]) -> bytes:
-    """Whole numbers as protobuf writes them, by its own encoder."""
-    result = onnx.AttributeProto()
-    result.name = "a"
-    result.ints.extend(values)
-    return bytes(result.SerializeToString())
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
-def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
-    from leafgate_plugins.onnx.graph import attribute_of
-
-    name, result, beside = attribute_of(packed(values), "m")
-    assert (name, result.tolist(), beside) == ("a", values, ())
-
-
 def file_disclosures(change: Callable[[Any], None]) -> dict[str, tuple[str, str | None]]:
     """What a tree's file is said to disclose after a change: severity and level by kind."""
     document = onnx.ModelProto.FromString(fitted("tree", 2)[1].SerializeToString())

@@ -12,10 +12,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from feature_rows import votes
-from installed_readers import read_foreign
+from installed_readers import neutral_file, read_foreign, rows_of
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
-from leafgate.models.points import rows_of
 from leafgate.readers import CategoryCodes
 from onnx_graphs import graph_of, op, with_features
 from onnx_pipelines import session
@@ -170,7 +168,7 @@ def fed(document: Any, people: Mapping[str, list[Any]]) -> dict[str, Any]:
 def test_every_feature_is_what_onnxruntime_makes_of_the_cells(name: str) -> None:
     operators, constants, width = spelled(name)
     document = graph_of(operators, constants, width=width)
-    read = read_foreign(written(read_foreign(document.SerializeToString(), "m.onnx")), "m.json")
+    read = read_foreign(neutral_file(read_foreign(document.SerializeToString(), "m.onnx")), "m.json")
     people = cells()
     shown = with_features(document)
     number, features = session(shown.SerializeToString()).run(None, fed(document, people))

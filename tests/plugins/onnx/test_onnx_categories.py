@@ -18,15 +18,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from example_counts import examples
 from feature_rows import predicted
-from installed_readers import READERS, read_foreign
+from installed_readers import Encoding, lower_model, onnx_file, read_foreign, rows_of
 from leafgate import Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.api import Column, ReleaseError
-from leafgate.kernel.schema import bin_names
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.points import rows_of
-from leafgate.models.writer import model_as_file
+from leafgate.api import Column, ReleaseError, bin_names
 from leafgate.readers import LEAF, ArithmeticStep, CategoryCodes, ModelIR, Numeric, Origin, TreeIR
 from onnx_pipelines import session
 from random_models import CELLS, CODES, COLUMNS, GRADES, JOBS, NAN, RARE, random_model, table
@@ -40,7 +35,7 @@ def sound(make: Callable[[int], ModelIR], seed: int) -> tuple[ModelIR, bytes]:
         model = make(each)
         try:
             _ = released(model, table(model.classes)) if model.classes else numbers_of(model)
-            return model, model_as_file(model, b"", "new.onnx", READERS)
+            return model, onnx_file(model)
         except ReleaseError as error:
             if not any(why in str(error) for why in RARE):
                 raise
@@ -130,7 +125,7 @@ def alone(origin: Origin | None, **test: Any) -> ModelIR:
 def test_an_encoder_names_the_values_that_tests_part_from_others_and_the_one_that_fills_gaps() -> None:
     codes = {"clerk": 0.0, "nurse": 1.0, "smith": 2.0, "gone": 3.0}
     origin = CategoryCodes("job", codes, -1.0, 3.0, fill_value="gone")
-    content = model_as_file(alone(origin, chosen={1.0, 3.0}), b"", "new.onnx", READERS)
+    content = onnx_file(alone(origin, chosen={1.0, 3.0}))
     encoder = onnx.load_from_string(content).graph.node[0]
     (keys,) = (each.strings for each in encoder.attribute if each.name == "keys_strings")
     assert list(keys) == [b"nurse", b"gone", b""]
@@ -140,7 +135,7 @@ def test_an_encoder_names_the_values_that_tests_part_from_others_and_the_one_tha
 
 def test_an_encoder_without_a_word_for_gaps_is_read_as_such() -> None:
     origin = CategoryCodes("job", {"clerk": 0.0, "nurse": 1.0, "smith": 2.0}, -1.0, 1.0)
-    content = model_as_file(alone(origin, chosen={1.0}), b"", "new.onnx", READERS)
+    content = onnx_file(alone(origin, chosen={1.0}))
     (again,) = read_foreign(content, "new").origins or ()
     assert again == CategoryCodes("job", {"nurse": 1.0}, 0.0, 1.0)
 
@@ -153,9 +148,7 @@ def test_a_column_may_be_asked_about_many_sets() -> None:
     (tree,) = alone(origin, chosen={0.0}).trees
     model = replace(alone(origin, chosen={0.0}), trees=tuple(replace(tree, subsets={0: each}) for each in sets))
     model = replace(model, combine="vote")
-    label, _ = session(model_as_file(model, b"", "new.onnx", READERS)).run(
-        None, {"job": np.array([[v] for v in values])}
-    )
+    label, _ = session(onnx_file(model)).run(None, {"job": np.array([[v] for v in values])})
     votes = [sum(float(i) in each for each in sets) for i in range(11)]
     assert label.tolist() == ["a" if 2 * number >= len(sets) else "b" for number in votes]
 
@@ -169,7 +162,7 @@ def test_a_number_that_comes_to_0_is_missing_there_too(
 ) -> None:
     origin = Numeric("job", tuple(ArithmeticStep(*step) for step in steps), fill, zero_is_missing=True)
     model = alone(origin, at=at, missing_low=missing_low)
-    content = model_as_file(model, b"", "new.onnx", READERS)
+    content = onnx_file(model)
     again = read_foreign(content, "new")
     cells = {"job": [None, -4.0, -2.0, -0.5, 0.0, 5e-324, 1.0, 2.0, np.nextafter(2.0, 3.0), 3.0, 7.0]}
     expected = predicted(model, rows_of(model, cells))
@@ -182,7 +175,7 @@ def test_a_number_that_comes_to_0_is_missing_there_too(
 @pytest.mark.parametrize("seen", ["single", "whole", "single_whole"])
 def test_numbers_that_are_rounded_before_they_are_looked_up_are_rounded_there(seen: Any) -> None:
     origin = CategoryCodes("job", {"1": 5.0, "7": 6.0}, 0.0, 0.0 if seen == "single" else None, seen)
-    content = model_as_file(alone(origin, at=5.5), b"", "new.onnx", READERS)
+    content = onnx_file(alone(origin, at=5.5))
     (again,) = read_foreign(content, "new").origins or ()
     assert again == CategoryCodes("job", {"7": 6.0}, 0.0, 0.0 if seen == "single" else None, seen)
     near = 7.00000001 if seen == "single" else 7.9
@@ -195,7 +188,7 @@ def test_numbers_that_are_rounded_before_they_are_looked_up_are_rounded_there(se
 def test_a_set_of_codes_is_explained_by_the_policy(fill: float | None, missing_low: bool) -> None:
     codes = {job: float(code) for code, job in enumerate(JOBS)}
     model = alone(Numeric("job", fill=fill), chosen={0.0, 3.0}, missing_low=missing_low)
-    content = model_as_file(model, b"", "new.onnx", READERS)
+    content = onnx_file(model)
     again = read_foreign(content, "new")
     assert again.features == ("job", "job looked up")
     people = table(("a", "b"))
@@ -232,7 +225,7 @@ REFUSED: dict[str, tuple[Origin, dict[str, Any], str]] = {
 def test_what_onnx_cannot_hold_of_categories_is_refused(name: str) -> None:
     origin, test, why = REFUSED[name]
     with pytest.raises(ReleaseError, match=why):
-        model_as_file(alone(origin, **test), b"", "new.onnx", READERS)
+        onnx_file(alone(origin, **test))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +238,7 @@ def test_what_onnx_cannot_hold_of_categories_is_refused(name: str) -> None:
 )
 def test_other_uses_of_the_operators_for_missing_zeros_are_refused(kind: str, number: float, why: str) -> None:
     model = alone(Numeric("job", (), -1.0, zero_is_missing=True), at=0.5)
-    document = onnx.load_from_string(model_as_file(model, b"", "new.onnx", READERS))
+    document = onnx.load_from_string(onnx_file(model))
     nodes = {node.op_type: node for node in document.graph.node}
     after = next(node for node in document.graph.node if nodes["IsNaN"].output[0] in node.input)
     names = {"Equal": nodes["Equal"].input[1], "IsNaN": after.input[1]}
@@ -260,7 +253,7 @@ def test_other_uses_of_the_operators_for_missing_zeros_are_refused(kind: str, nu
 
 def test_what_is_asked_about_a_number_is_no_number() -> None:
     model = alone(Numeric("job", zero_is_missing=True), at=0.5)
-    document = onnx.load_from_string(model_as_file(model, b"", "new.onnx", READERS))
+    document = onnx.load_from_string(onnx_file(model))
     nodes = {node.op_type: node for node in document.graph.node}
     nodes["Where"].CopyFrom(
         onnx.helper.make_node(
@@ -272,7 +265,7 @@ def test_what_is_asked_about_a_number_is_no_number() -> None:
 
 
 def test_a_missing_text_is_not_stated_of_files_that_others_wrote() -> None:
-    content = model_as_file(alone(CODES["job"], at=0.5), b"", "new.onnx", READERS)
+    content = onnx_file(alone(CODES["job"], at=0.5))
     document = onnx.load_from_string(content)
     assert not read_foreign(content, "new").unspecified_missing
     document.producer_name = "skl2onnx"
@@ -301,6 +294,6 @@ def test_boosting_over_categories_answers_as_the_library_that_fitted_it(library:
     everybody = pd.DataFrame(CELLS, columns=["job", "grade", "age"]).astype({"age": float})
     everybody["job"] = pd.Categorical(everybody["job"], JOBS)
     everybody["grade"] = pd.Categorical(everybody["grade"], GRADES)
-    label, scores = run(model_as_file(model, b"", "new.onnx", READERS))
+    label, scores = run(onnx_file(model))
     np.testing.assert_allclose(scores, fitted.predict_proba(everybody), atol=1e-6)
     assert (label == fitted.predict(everybody)).all()

@@ -9,10 +9,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from feature_rows import predicted
-from installed_readers import read_foreign
+from installed_readers import Encoding, lower_model, read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from onnx_graphs import classifier
 from random_tables import categorical, numeric, table_of
 

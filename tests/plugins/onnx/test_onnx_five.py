@@ -14,9 +14,8 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 from sklearn.tree import DecisionTreeClassifier
 
 from feature_rows import predicted, votes
-from installed_readers import read_foreign
+from installed_readers import leaves_of, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import ModelIR
 from onnx_five import ensemble, graph, rewritten
 from onnx_pipelines import session

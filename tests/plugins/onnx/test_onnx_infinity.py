@@ -15,9 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from installed_readers import read_foreign
+from installed_readers import lower_model, read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.models.lowering.release import lower_model
 from onnx_five import ensemble, graph
 from onnx_graphs import classifier
 from onnx_pipelines import document_of, session

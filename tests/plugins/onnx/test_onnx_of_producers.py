@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from installed_readers import READERS, read_foreign
+from installed_readers import onnx_file, read_foreign
 from leafgate.api import ReleaseError
-from leafgate.models.writer import model_as_file
 from leafgate.readers import ModelIR
 from onnx_pipelines import session
 from producer_matrix import PRODUCERS, Producer, model_of
@@ -30,7 +29,7 @@ def test_files_of_the_producer_matrix_answer_alike_as_onnx(producer: Producer) -
         except ReleaseError:
             continue
         try:
-            content = model_as_file(model, b"", "new.onnx", READERS)
+            content = onnx_file(model)
         except ReleaseError as error:
             if not any(why in str(error) for why in REFUSED):
                 raise

@@ -17,13 +17,11 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 
 from adult import adult
 from foreign_releases import asked, at_the_edges, german, released
-from installed_readers import read_foreign
+from installed_readers import Encoding, neutral_file, read_foreign
 from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import route
 from leafgate.api import CategoricalSplit, NumericSplit, Schema, make_table, typed_column
-from leafgate.commands.convert.neutral import written
-from leafgate.models.lowering.encoding import Encoding
 from leafgate.readers import ModelIR
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric
@@ -33,7 +31,7 @@ from sklearn_zoo import skops_bytes
 
 def read(document: onnx.ModelProto) -> ModelIR:
     """The model of a graph, as it is read from the file that leafgate writes of it."""
-    return read_foreign(written(read_foreign(document.SerializeToString(), "m.onnx")), "m.json")
+    return read_foreign(neutral_file(read_foreign(document.SerializeToString(), "m.onnx")), "m.json")
 
 
 def check(document: onnx.ModelProto, release: Release, *tables: Table) -> None:

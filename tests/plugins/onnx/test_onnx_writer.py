@@ -22,13 +22,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import onnx_pipelines
 from example_counts import examples
 from feature_rows import predicted, votes
-from installed_readers import READERS, read_foreign
+from installed_readers import lower_model, onnx_file, read_foreign
 from leafgate.algorithms.prediction import predict, scores_of_votes
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
+from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError, install_command
 from leafgate.commands.convert.merging import collapse_equal_leaves
-from leafgate.lazy_loading import install_command
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.writer import model_as_file
 from leafgate.readers import LEAF, ModelIR, Numeric, TreeIR, Unresolved
 from leafgate_plugins.onnx.writer import doubles_going_low, write
 from onnx_pipelines import session, with_texts
@@ -109,7 +106,7 @@ def test_onnxruntime_predicts_what_the_model_predicts(
 ) -> None:
     _, whole = original(name, classes, gaps)
     model = some_trees(with_labels(whole) if labels else whole, seed)
-    content = model_as_file(model, b"", "new.onnx", READERS)
+    content = onnx_file(model)
     made = around(model, rows(seed % 1000, 300, gaps=gaps), seed)
     label, shares = run(content, made)
     expected = shares_of(model, made)
@@ -138,13 +135,13 @@ def test_ties_of_votes_are_ties_for_onnxruntime_too(trees: int) -> None:
     cuts = [replace(tree, threshold=np.array([float(i), np.nan, np.nan])) for i in range(trees)]
     model = ModelIR("made", ("x0",), ("a", "b"), tuple(cuts), "labels", "vote", discloses=())
     made = np.arange(-1, trees + 1)[:, None].astype(float)
-    label, _ = run(model_as_file(model, b"", "new.onnx", READERS), made)
+    label, _ = run(onnx_file(model), made)
     assert label.tolist() == np.array(["a", "b"])[predicted(model, made)].tolist()
 
 
 def test_steps_before_the_trees_go_into_the_thresholds() -> None:
     library, model = original("scaled", 3, True)
-    content = model_as_file(model, b"", "new.onnx", READERS)
+    content = onnx_file(model)
     made = rows(5, 2000, gaps=True)
     label, _ = run(content, made)
     assert (label == library.predict(made)).all()
@@ -160,7 +157,7 @@ def test_a_pipeline_over_texts_is_one_over_the_same_columns(name: str, labels: b
     fitted = PIPELINES[name]().fit(frame, y)
     model = read_foreign(skops_bytes(fitted), "m")
     model = with_labels(model) if labels else model
-    content = model_as_file(model, b"", "new.onnx", READERS)
+    content = onnx_file(model)
     document = onnx.load_from_string(content)
     wide = frame.astype(dict.fromkeys(("age", "pay"), np.float64))
     clear = np.ones(len(frame), dtype=bool)
@@ -202,7 +199,7 @@ def boosted(seed: int, classes: int, outputs: int, low: float, high: float) -> M
 def test_scores_are_added_up_as_in_the_model(classes: int, outputs: int, low: float, high: float, link: Any) -> None:
     for seed in range(3):
         model = replace(boosted(seed, classes, outputs, low, high), link=link)
-        content = model_as_file(model, b"", "new.onnx", READERS)
+        content = onnx_file(model)
         made = np.random.default_rng(seed).normal(size=(200, 2))
         label, shares = run(content, made)
         scores = votes(model, made)
@@ -219,7 +216,7 @@ def test_scores_are_added_up_as_in_the_model(classes: int, outputs: int, low: fl
 def test_numbers_are_predicted_in_single_precision(kind: Any) -> None:
     more = {} if kind is DecisionTreeRegressor else {"n_estimators": 3}
     library = kind(max_depth=5, random_state=0, **more).fit(rows(1), rows(1)[:, 0])
-    content = model_as_file(read_foreign(skops_bytes(library), "m"), b"", "new.onnx", READERS)
+    content = onnx_file(read_foreign(skops_bytes(library), "m"))
     made = rows(2)
     running = session(content)
     cells = {each.name: made[:, int(each.name[1:])][:, None] for each in running.get_inputs()}
@@ -244,7 +241,7 @@ def test_the_largest_double_going_low_parts_the_same_numbers(threshold: float, s
 
 def test_classes_that_are_whole_numbers_are_whole_numbers_there() -> None:
     library = DecisionTreeClassifier(max_depth=3).fit(rows(1), answers(rows(1), 3))
-    content = model_as_file(read_foreign(skops_bytes(library), "m"), b"", "new.onnx", READERS)
+    content = onnx_file(read_foreign(skops_bytes(library), "m"))
     label, _ = run(content, rows(2))
     assert label.dtype == np.int64
     assert (label == library.predict(rows(2))).all()
@@ -253,7 +250,7 @@ def test_classes_that_are_whole_numbers_are_whole_numbers_there() -> None:
 def test_shares_of_pure_leaves_are_no_labels() -> None:
     library = DecisionTreeClassifier().fit(rows(1, 100), answers(rows(1, 100), 2))
     model = read_foreign(skops_bytes(library), "m")
-    assert read_foreign(model_as_file(model, b"", "new.onnx", READERS), "new").level != "labels"
+    assert read_foreign(onnx_file(model), "new").level != "labels"
     labels = onnx.load_from_string(write(with_labels(model), b""))
     assert read_foreign(labels.SerializeToString(), "new").level == "labels"
     labels.producer_name = "skl2onnx"
@@ -309,3 +306,19 @@ def test_a_column_named_as_a_value_of_the_graph_keeps_its_name() -> None:
     running = session(content)
     assert {each.name for each in running.get_inputs()} <= set(names)
     assert set(read_foreign(content, "new").features) <= set(names)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
+def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
+    from leafgate_plugins.onnx.graph import attribute_of
+
+    name, result, beside = attribute_of(packed(values), "m")
+    assert (name, result.tolist(), beside) == ("a", values, ())
+
+
+def packed(values: list[int]) -> bytes:
+    """Whole numbers as protobuf writes them, by its own encoder."""
+    result = onnx.AttributeProto()
+    result.name = "a"
+    result.ints.extend(values)
+    return bytes(result.SerializeToString())

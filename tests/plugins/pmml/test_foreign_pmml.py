@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feature_rows import predicted, votes
-from installed_readers import read_foreign
+from installed_readers import lower_model, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit
-from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from leafgate_plugins.pmml.trees import MAX_ASKED, PmmlNode, Walk
 from patience import ends_soon

@@ -17,8 +17,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from command_line import leafgate
 from leafgate.api import AdversaryKnowledge, Floats, Table, leaves, make_table, typed_column
-from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.training_rows import Bags, TrainingRows
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.reconstruction.forest import bags as bags_module
 from leafgate_plugins.reconstruction.forest.bags import RowSearch
 from leafgate_plugins.reconstruction.rebuild import Rebuild

@@ -20,7 +20,7 @@ from leafgate.api import (
     make_table,
     typed_column,
 )
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.reconstruction.forest import draws
 from leafgate_plugins.reconstruction.forest.regions import Forest
 from leafgate_plugins.reconstruction.rebuild import Rebuild

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
+import time
+import warnings
 
 import numpy as np
 import pytest
 
-from leafgate import InconclusiveError
+from leafgate import InconclusiveError, Table
+from leafgate.algorithms import routing
 from leafgate.algorithms.joint_bounds import most_people
 from leafgate.algorithms.joint_proofs import check_witness, people_at_most
 from leafgate.api import Branch, CategoricalSplit, Ids, Leaf, NumericSplit, Release
 from leafgate_plugins.reconstruction.forest import assignment
 from leafgate_plugins.reconstruction.forest import bounds as bounds_module
 from leafgate_plugins.reconstruction.forest.assignment import assign, regions_of
-from leafgate_plugins.reconstruction.forest.bounds import ForestBounds, bounds_of_columns, forest_bounds
+from leafgate_plugins.reconstruction.forest.bounds import (
+    ForestBounds,
+    bounds_by_columns,
+    bounds_of_columns,
+    forest_bounds,
+)
 from leafgate_plugins.reconstruction.forest.cell_bounds import cell_system, largest_cells
 from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, column_bounds
 from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest
+from random_files import random_models, random_people, read_model
 from rebuilt_tables import CLASSES, Case, random_case
 
 CASES = 90
@@ -228,3 +237,62 @@ def test_a_tree_that_leaves_people_out_is_not_used() -> None:
     assert forest.unused == ("some values have no branch in it, so that it counts a part of the people",)
     with pytest.raises(InconclusiveError, match="no branch"):
         Forest.of(Release({}, case.schema, (part,)), case.schema)
+
+
+MODELS = ("tree", "forest", "part", "extra trees", "histograms", "xgboost", "lightgbm", "boosting")
+
+
+RANDOM_CASES = 30
+
+
+def people_of(column: ColumnBounds, table: Table) -> Ids:
+    """How many people of the table have each block of parts."""
+    parts, number = column.parts, table.numbers(column.parts.column.name)
+    inside = np.minimum(np.searchsorted(parts.ends, number), parts.n_intervals - 1)
+    part = np.where(np.isnan(number), parts.n_intervals, inside)
+    n = np.bincount(part, weights=table.weight, minlength=parts.n_parts)
+    return np.bincount(column.block, weights=n, minlength=len(column.low)).astype(np.int64)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_proved_is_so(name: str) -> None:
+    tried = summed = 0
+    for seed in range(RANDOM_CASES):
+        rng = np.random.default_rng([seed, MODELS.index(name)])
+        people = random_people(rng)
+        models = random_models(rng, people)
+        if name not in models:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = read_model(name, models[name](), people)
+        rows = loaded.provenance.training_rows
+        if rows is None:
+            continue
+        for tree, sums, output, on_leaves in zip(
+            loaded.release.trees, rows.sums, rows.outputs, rows.on_leaves, strict=True
+        ):
+            if sums is None or rows.drawn or on_leaves is None or on_leaves.sum() < people.table.total_weight:
+                continue
+            is_of = people.table.numbers("y") if output is None else people.table.frame["y"].astype(str) == output
+            amount = np.asarray(is_of, dtype=float) * people.table.weight
+            true = np.bincount(routing.leaf_numbers(tree, people.table), weights=amount, minlength=len(sums))
+            assert sums == pytest.approx(true, rel=1e-4, abs=1e-2)
+            summed += 1
+        try:
+            forest = Forest.of_rows(loaded.release, people.table.schema, rows)
+        except InconclusiveError:
+            continue
+        columns = bounds_of_columns(forest, [20.0] * len(forest.columns))
+        found: ForestBounds = (
+            bounds_by_columns(columns) if rows.drawn else forest_bounds(forest, columns, time.monotonic() + 1)
+        )
+        for column, limits in zip(found.columns, found.limits, strict=True):
+            true_people = people_of(column, people.table)
+            assert (limits.low[:, 0] <= true_people).all()
+            if forest.people.sum() == people.table.total_weight:  # XGBoost counts those whom a tree was grown on
+                assert (limits.high[:, 0] >= true_people).all()
+        tried += 1
+    assert tried > RANDOM_CASES / 3
+    assert summed > 0 or name in {"part", "forest", "extra trees", "tree"}

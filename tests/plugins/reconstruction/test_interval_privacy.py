@@ -11,12 +11,20 @@ from scipy import integrate
 from scipy.special import ndtri
 
 from leafgate import InconclusiveError, PolicyError
-from leafgate.api import BuildResult, Column, Noise, Release, ScoringContext, Table, TreeBuilder, UnreadableError
-from leafgate.app import audit_policy, document
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.findings import Report
-from leafgate.kernel.noise import Law, noise_with
-from leafgate.kernel.tables import Tables
+from leafgate.api import (
+    BuildResult,
+    Column,
+    Law,
+    Noise,
+    Release,
+    ScoringContext,
+    Table,
+    TreeBuilder,
+    UnreadableError,
+    noise_with,
+)
+from leafgate.app import Report, Tables, audit_policy, document
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.linking.components import Linking
 from leafgate_plugins.protection.metrics import Confidence, Exposure
 from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter

@@ -15,8 +15,7 @@ from scipy import optimize
 
 from leafgate import InconclusiveError, Release, Table
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, TableBelief, typed_column
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
+from leafgate.testing import grant_knowledge, validate_belief
 from leafgate.testing.scenarios import written_out
 from leafgate_plugins.reconstruction.leaf_records import TableReconstruction
 from leafgate_plugins.reconstruction.marginals import even_places, fitted_cells, marginal_of

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from components import inferred, new_metric
 from leafgate import InconclusiveError, Release, Table
 from leafgate.algorithms.table_matching import Cells, baseline, commonest_right, most_right, true_cells
 from leafgate.api import (
@@ -25,10 +26,7 @@ from leafgate.api import (
     TableBelief,
     leaves,
 )
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
-from leafgate_plugins.reconstruction.rebuild import Rebuild
-from leafgate_plugins.reconstruction.table_metric import ReconstructedCells
+from leafgate.testing import grant_knowledge, validate_belief
 from random_tables import categorical, numeric, table_of
 from random_trees import counted
 from rebuilt_tables import Case, leaf_of, random_case
@@ -58,14 +56,14 @@ def rebuilt(table: Table, *trees: Node, people: Table | None = None, **options: 
     """What the attack believes, validated as in an audit."""
     release = Release({}, table.schema, trees, combine="one" if len(trees) == 1 else "vote")
     known = replace(grant_knowledge(table), people=people)
-    (belief,) = Rebuild.model_validate({"use": "rebuild", **options}).infer(release, known)
+    (belief,) = inferred("rebuild", release, known, **options)
     valid = validate_belief(belief, known, release)
     assert isinstance(valid, TableBelief)
     return valid
 
 
 def scored(table: Table, belief: TableBelief, **options: Any) -> Any:
-    metric = ReconstructedCells.model_validate({"use": "reconstructed_cells", "at_most": 0.1, **options})
+    metric = new_metric("reconstructed_cells", **{"at_most": 0.1, **options})
     known = grant_knowledge(table)
     return metric.score(ScoringContext(table, None, Release({}, table.schema), known, validate_belief(belief, known)))
 
@@ -75,7 +73,7 @@ def test_the_rebuilt_records_have_the_counts_of_every_leaf(seed: int) -> None:
     """Sent down every tree, they give its counts again."""
     case = random_case(seed, missing=seed % 3 == 0)
     known = replace(grant_knowledge(true_table(case)), people=None)
-    (belief,) = Rebuild().infer(case.release, known)
+    (belief,) = inferred("rebuild", case.release, known)
     assert belief.evidence["agrees"] is True
     records = [
         (None if pd.isna(row.get("x")) else row.get("x"), row.get("z"), row["y"])
@@ -164,7 +162,7 @@ def test_labels_and_boosted_trees_are_refused() -> None:
     scores = NumericSplit("age", 40.0, Leaf(scores={"low": 1.0, "high": -1.0}), Leaf(scores={"low": -1.0, "high": 1.0}))
     release = Release({}, PEOPLE.schema, (scores,), combine="boost")
     with pytest.raises(InconclusiveError, match="count no people by class, and no file of a model"):
-        Rebuild().infer(release, grant_knowledge(PEOPLE))
+        inferred("rebuild", release, grant_knowledge(PEOPLE))
 
 
 def test_without_time_a_table_is_written_down_and_what_is_proved_holds() -> None:

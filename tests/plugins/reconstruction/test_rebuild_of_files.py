@@ -26,12 +26,11 @@ from leafgate.api import (
     Release,
     Table,
     TableBelief,
+    bin_names,
     leaves,
 )
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
-from leafgate.kernel.schema import bin_names
 from leafgate.kernel.training_rows import TrainingRows
+from leafgate.testing import grant_knowledge, validate_belief
 from leafgate_plugins.reconstruction.forest.bounds import bounds_by_columns, bounds_of_columns, forest_bounds
 from leafgate_plugins.reconstruction.forest.regions import EVERYBODY, Forest
 from leafgate_plugins.reconstruction.forest.targets import LeafSums, predicted_cells

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from leafgate.api import AttackModel, Noise
-from leafgate.kernel.noise import Law, noise_with
+from leafgate.api import AttackModel, Law, Noise, bin_of, noise_with
 from leafgate_plugins.reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter, normal_in_bins
 from leafgate_plugins.reconstruction.estimators import (
     Moments,
@@ -20,6 +19,7 @@ from leafgate_plugins.reconstruction.estimators import (
     raised,
     spectral_signal,
 )
+from leafgate_plugins.reconstruction.posterior import bin_posterior
 from shared_tables import PEOPLE, alike, case_of, mean_square_error, normal_table, one_normal, shared
 
 pytestmark = pytest.mark.thorough
@@ -146,3 +146,16 @@ def test_a_normal_belief_is_cut_off_at_the_bounds() -> None:
     assert result[0] == pytest.approx([within, 1 - within], abs=1e-6)
     assert result[1:3].tolist() == [[1, 0], [0, 1]]
     assert result[3][1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("scale", [3.0, 16.0, 200.0])
+def test_the_attack_on_whole_numbers_under_uniform_noise_rules_out_what_a_count_does(scale: float) -> None:
+    """An original is a whole number within the bounds and no further from the shared one than the noise goes."""
+    rng, noise, bins = np.random.default_rng(4), Noise("uniform", scale), (20, 30, 40, 50, 80)
+    original = rng.integers(20, 81, 3000).astype(float)
+    shared = noise.added(original, rng)
+    chances, _ = bin_posterior(shared, np.ones(3000), np.zeros(3000, dtype=int), noise, bins, "mean", integers=True)
+    whole = np.arange(20, 81)
+    near = np.abs(shared[:, None] - whole[None, :]) <= scale + noise.grid / 2
+    possible = np.stack([near[:, bin_of(whole.astype(float), bins) == i].any(axis=1) for i in range(4)], axis=1)
+    assert ((chances > 0) == possible).all()

@@ -32,8 +32,7 @@ from leafgate.api import (
     leaves,
     typed_column,
 )
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.validation import validate_belief
+from leafgate.testing import grant_knowledge, validate_belief
 from leafgate.testing.scenarios import written_out
 from leafgate_plugins.reconstruction import table_metric
 from leafgate_plugins.reconstruction.leaf_records import Parts, TableReconstruction, part_shares, spread_cells

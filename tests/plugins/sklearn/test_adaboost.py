@@ -17,8 +17,8 @@ from ensemble_rows import (
     fitted,
 )
 from feature_rows import predicted
+from installed_readers import leaves_of
 from leafgate import ReleaseError
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF
 from sklearn_zoo import answers, rows
 

@@ -13,10 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ensemble_rows import both_readings
-from leafgate.api import Column, Schema
-from leafgate.kernel.schema import bin_names
-from leafgate.kernel.training_rows import Bags
-from leafgate.models.lowering.release import lower_model
+from installed_readers import lower_model
+from leafgate.api import Column, Schema, bin_names
 from leafgate.readers import ModelIR
 from random_tables import numeric
 from sklearn_zoo import answers, rows
@@ -26,7 +24,7 @@ X, Y = rows(5, N), answers(rows(5, N), 2)
 BOUNDS = (-1e6, 1e6)
 
 
-def bags_of(read: ModelIR) -> Bags | None:
+def bags_of(read: ModelIR) -> Any:
     features = tuple(numeric(name, "quasi_identifier", bounds=BOUNDS) for name in ("x0", "x1", "x2"))
     roles = frozenset({"class", "sensitive"})
     edges = None if read.classes else (0.0, 0.5, 1.0)

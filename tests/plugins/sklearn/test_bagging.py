@@ -18,11 +18,10 @@ from ensemble_rows import (
     both_readings,
     fitted,
 )
+from installed_readers import leaves_of, lower_model
 from leafgate import InconclusiveError, ReleaseError
 from leafgate.algorithms.exclusion import absence_probability
 from leafgate.api import Schema
-from leafgate.commands.convert.prediction import leaves_of
-from leafgate.models.lowering.release import lower_model
 from leafgate.readers import NO_SAMPLING, Sampling
 from random_tables import categorical, numeric
 from sklearn_zoo import answers, rows

@@ -29,11 +29,10 @@ import leafgate
 from command_line import leafgate as command
 from ensemble_rows import assert_shares_are_scikit_learns, both_readings, fitted
 from feature_rows import predicted, votes
-from installed_readers import read_foreign
+from installed_readers import neutral_file, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores
 from leafgate.app import open_session
-from leafgate.commands.convert.neutral import written
 from sklearn_zoo import answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
@@ -195,7 +194,7 @@ def test_a_converted_calibrated_tree_answers_the_same(ensemble: bool) -> None:
     """Also where it is not known which rows a tree was grown on."""
     model = fitted(CalibratedClassifierCV(TREE, ensemble=ensemble, cv=3), 3)
     read = read_foreign(skops.io.dumps(model), "m.skops")
-    again = read_foreign(written(read), "m.json")
+    again = read_foreign(neutral_file(read), "m.json")
     assert_shares_are_scikit_learns(replace(again, combine="mean_per_tree"), model)
     assert again.sampling == read.sampling
     assert "calibration" in {each.kind for each in again.discloses}

@@ -33,7 +33,7 @@ from leafgate import DataError, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.app import document, open_session
 from leafgate.readers import ModelIR
-from leafgate_plugins.sklearn.writer import entries_of, with_entries
+from sklearn_zoo import entries_of, with_entries
 
 SMALL = {"k_anonymity": 5}
 WARDS = ["east", "north", "south", "west"]

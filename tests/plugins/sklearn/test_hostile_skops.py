@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
-from installed_readers import read_foreign
+from installed_readers import neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
 from leafgate.readers import CategoryCodes, ObjectView
 from leafgate_plugins.sklearn.feature import raw
 from leafgate_plugins.sklearn.pipeline import transformed
@@ -88,7 +87,7 @@ def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
         assert codes.codes["z18"] == 0.0
         names, origins = tuple(one.name for one in made), tuple(one.origin for one in made)
         model = replace(edited("feature", 1, 17), features=names, origins=origins)
-        content = written(model)
+        content = neutral_file(model)
         assert len(content) < 10**6
         again = read_foreign(content, "model")
         assert again.origins is not None

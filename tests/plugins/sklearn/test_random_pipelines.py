@@ -17,11 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from example_counts import seeds
-from installed_readers import read_foreign
+from installed_readers import lower_model, neutral_file, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
-from leafgate.commands.convert.neutral import written
-from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from random_pipelines import (
     CODES,
@@ -186,7 +184,7 @@ def test_a_pipeline_read_wrong_or_refused_once_predicts_as_its_library(name: str
     assert check(of, leafgate.from_sklearn(model)) > 60
     read = read_foreign(skops_bytes(model), "m")
     assert check(of, read) > 60
-    assert check(of, read_foreign(written(read), "m.json")) > 60
+    assert check(of, read_foreign(neutral_file(read), "m.json")) > 60
 
 
 def _with_gaps(frame: pd.DataFrame) -> pd.DataFrame:

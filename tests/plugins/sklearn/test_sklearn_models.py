@@ -26,10 +26,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from feature_rows import predicted, votes
-from installed_readers import read_foreign
+from installed_readers import leaves_of, neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF, ModelIR
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, GAPLESS, REGRESSORS, Rows, answers, at_the_edges, fitted, rows, skops_bytes
@@ -86,7 +84,7 @@ def test_a_model_of_numbers_predicts_what_the_library_predicts(name: str, gaps: 
 def test_memory_and_file_tell_the_same(name: str) -> None:
     model = fitted(name, 2, gaps=False)
     memory, file = leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")
-    assert written(memory).replace(b"scikit-learn in memory", b"skops") == written(file)
+    assert neutral_file(memory).replace(b"scikit-learn in memory", b"skops") == neutral_file(file)
 
 
 @pytest.mark.parametrize("name", ["tree", "entropy", "whole", "extra"])
@@ -401,13 +399,13 @@ def test_of_a_search_its_best_estimator_is_read_and_what_it_tried_is_told(inner:
         model = RandomizedSearchCV(make_pipeline(RobustScaler(), tree), grid, n_iter=2, refit="accuracy", **settings)
         best = model.fit(features, target).best_estimator_
     read, alone = (read_foreign(skops_bytes(each), "model.skops") for each in (model, best))
-    assert written(replace(read, discloses=())) == written(replace(alone, discloses=()))
+    assert neutral_file(replace(read, discloses=())) == neutral_file(replace(alone, discloses=()))
     assert [(item.kind, item.severity) for item in read.discloses if item not in alone.discloses] == [
         ("search_results", "medium")
     ]
-    assert {item.kind for item in read_foreign(written(read), "model.json").discloses} >= {"search_results"}
+    assert {item.kind for item in read_foreign(neutral_file(read), "model.json").discloses} >= {"search_results"}
     if not inner:
-        assert written(leafgate.from_sklearn(model)) == written(leafgate.from_sklearn(best))
+        assert neutral_file(leafgate.from_sklearn(model)) == neutral_file(leafgate.from_sklearn(best))
 
 
 def test_a_search_that_scored_parts_of_few_people_tells_of_single_ones() -> None:

@@ -13,9 +13,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
-from installed_readers import read_foreign
+from installed_readers import read_foreign, rows_of
 from leafgate import ReleaseError
-from leafgate.models.points import rows_of
 from sklearn_zoo import skops_bytes
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -15,12 +15,10 @@ import leafgate
 from adult import adult
 from feature_rows import predicted
 from foreign_releases import asked, at_the_edges, german, released
-from installed_readers import read_foreign
+from installed_readers import Encoding, read_foreign, rows_of
 from leafgate import ReleaseError, Table
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoricalSplit, NumericSplit, Schema
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.points import rows_of
 from sklearn_pipelines import NUMBERS, PIPELINES, TEXTS, as_frame, people
 from sklearn_zoo import skops_bytes
 

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 import skops.io
 
+from installed_readers import BY_NAME
 from leafgate import ReleaseError
-from leafgate_plugins.sklearn.objects import skops_file
-from leafgate_plugins.sklearn.skops import read
 from sklearn_zoo import CLASSIFIERS, rows, skops_bytes
+
+SKOPS = BY_NAME["skops"]
+
+
+def to_file(thing: object) -> tuple[str, bytes] | None:
+    """The file of an object, as the reader of skops files writes it."""
+    assert SKOPS.to_file is not None
+    return SKOPS.to_file(thing)
 
 
 def fitted(name: str) -> Any:
@@ -22,11 +29,11 @@ def fitted(name: str) -> Any:
 @pytest.mark.parametrize("name", ["tree", "forest", "boosting", "hist categories"])
 def test_an_estimator_has_one_file_that_says_what_skops_writes(name: str) -> None:
     model = fitted(name)
-    written = skops_file(model)
-    assert written == skops_file(model)
+    written = to_file(model)
+    assert written == to_file(model)
     assert written is not None
     assert written[0] == "model.skops"
-    ours, theirs = read(written[1], "m"), read(skops_bytes(model), "m")
+    ours, theirs = SKOPS.read(written[1], "m"), SKOPS.read(skops_bytes(model), "m")
     assert ours.disclosures == theirs.disclosures
     assert all(
         np.array_equal(one.values, other.values) and np.array_equal(one.threshold, other.threshold, equal_nan=True)
@@ -38,8 +45,8 @@ def test_an_estimator_has_one_file_that_says_what_skops_writes(name: str) -> Non
 
 
 def test_objects_of_other_libraries_are_left_to_others() -> None:
-    assert skops_file(object()) is None
-    assert skops_file(np.zeros(3)) is None
+    assert to_file(object()) is None
+    assert to_file(np.zeros(3)) is None
 
 
 def test_an_estimator_that_skops_cannot_save_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,5 +56,5 @@ def test_an_estimator_that_skops_cannot_save_is_named(monkeypatch: pytest.Monkey
     model = fitted("tree")
     monkeypatch.setattr("skops.io.dumps", fail)
     with pytest.raises(ReleaseError, match=r"cannot be saved by skops \(TypeError\)") as caught:
-        skops_file(model)
+        to_file(model)
     assert "a cell" not in str(caught.value)

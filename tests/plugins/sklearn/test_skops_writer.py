@@ -37,10 +37,9 @@ from command_line import leafgate
 from example_counts import examples
 from feature_rows import predicted, votes
 from installed_readers import READERS, read_foreign
-from leafgate.api import Floats, InconclusiveError, ReleaseError
+from leafgate.api import Floats, InconclusiveError, ReleaseError, install_command
 from leafgate.commands.convert.merging import collapse_equal_leaves
 from leafgate.ir.features import known_by
-from leafgate.lazy_loading import install_command
 from leafgate.models.exposure.categories import drop_unused_categories
 from leafgate.models.lowering.encoding import IDLE_CATEGORY
 from leafgate.models.writer import model_as_file

@@ -26,9 +26,8 @@ from ensemble_rows import (
     fitted,
 )
 from feature_rows import predicted
-from installed_readers import read_foreign
+from installed_readers import neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
 from leafgate.readers import NO_SAMPLING, Sampling
 from sklearn_zoo import answers, rows
 
@@ -74,7 +73,7 @@ def test_hard_voting_answers_the_labels_that_scikit_learn_answers(name: str, cla
     for read in both_readings(model):
         given = around_every_threshold(read, rows(2))
         assert (np.array(read.classes)[predicted(read, given)] == model.predict(given)).all()
-        again = read_foreign(written(read), "neutral")
+        again = read_foreign(neutral_file(read), "neutral")
         assert (np.array(again.classes)[predicted(again, given)] == model.predict(given)).all()
 
 

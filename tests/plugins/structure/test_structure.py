@@ -22,13 +22,14 @@ from leafgate.api import (
     CategoricalSplit,
     InconclusiveError,
     Leaf,
+    Level,
     Node,
     NumericSplit,
     PeopleCount,
+    Publish,
     ScoringContext,
 )
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Level, Publish
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,

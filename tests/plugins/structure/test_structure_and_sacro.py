@@ -13,24 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import ks_2samp
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from installed_readers import read_foreign
+from components import new_metric
+from installed_readers import lower_model, neutral_file, read_foreign
 from leafgate import from_sklearn
-from leafgate.api import Metric, ScoringContext
-from leafgate.commands.convert.neutral import written
-from leafgate.kernel.release import Counted
-from leafgate.models.lowering.release import lower_model as translated
-from leafgate_plugins.structure.metrics import (
-    ClassDisclosure,
-    GeneralisationGap,
-    ResidualDegreesOfFreedom,
-    RiskySettings,
-    SmallestLeaf,
-    by_chance,
-)
+from leafgate.api import Counted, Metric, ScoringContext
 from scoring import score_of_release
 from sklearn_release import case_of, release_of, table_of_numbers
 
@@ -90,15 +81,16 @@ def flags_by_limits(case: ScoringContext, *, single: bool) -> Flags:
     groups: dict[str, Any] = {"groups": "all_trees", "by": "features"} if single else {"groups": "outputs"}
     document: dict[str, Any] = {"groups": groups["groups"], "scored": "derived", "at_most": 0}
     limits: dict[str, Metric] = {
-        "k_anonymity": SmallestLeaf(at_least=FEW, **groups),
-        "class_disclosure": ClassDisclosure(form="ruled_out", **document),
-        "small_group": ClassDisclosure(form="few", k=FEW, **document),
-        "degrees_of_freedom": ResidualDegreesOfFreedom(at_least=FEW),
+        "k_anonymity": new_metric("smallest_leaf", at_least=FEW, **groups),
+        "class_disclosure": new_metric("class_disclosure", form="ruled_out", **document),
+        "small_group": new_metric("class_disclosure", form="few", k=FEW, **document),
+        "degrees_of_freedom": new_metric("residual_degrees_of_freedom", at_least=FEW),
     }
     flags = {name: not kept(metric, case) for name, metric in limits.items()}
-    distance = score_of_release(GeneralisationGap(form="losses", at_most=0), case)
+    distance = score_of_release(new_metric("generalisation_gap", form="losses", at_most=0), case)
     assert case.test is not None
-    return flags | {"losses": by_chance(distance, case.table.total_weight, case.test.total_weight) < 0.05}
+    people, others = case.table.total_weight, case.test.total_weight
+    return flags | {"losses": stats.kstwo.sf(distance, round(people * others / (people + others))) < 0.05}
 
 
 TREES = [
@@ -155,7 +147,7 @@ def test_settings_that_a_model_declares_are_judged_as_they_stand(model: Any, cha
     of = people(size=60)
     model.fit(of.x, of.y)
     table = table_of_numbers(of.x, of.y)
-    metric = RiskySettings(at_most=0)
+    metric = new_metric("risky_settings", at_most=0)
     case = case_of(release_of(model, table), table)
     assert score_of_release(metric, case) == changes
     assert all(each["from"] == "declared" for each in metric.score(case).evidence["settings"].values())
@@ -165,9 +157,9 @@ def test_settings_in_a_models_file_are_declared() -> None:
     of = people(size=60)
     model = RandomForestClassifier(n_estimators=20, bootstrap=False).fit(of.x, of.y)
     table = table_of_numbers(of.x, of.y)
-    read = read_foreign(written(replace(from_sklearn(model), features=("x0", "x1", "x2", "x3"))), "model")
-    case = case_of(translated(read, table.schema, {}, "model").release, table)
-    metric = RiskySettings(at_most=0)
+    read = read_foreign(neutral_file(replace(from_sklearn(model), features=("x0", "x1", "x2", "x3"))), "model")
+    case = case_of(lower_model(read, table.schema, {}, "model").release, table)
+    metric = new_metric("risky_settings", at_most=0)
     assert score_of_release(metric, case) == 1
     settings = metric.score(case).evidence["settings"]
     assert settings["n_estimators"] == {"value": 20.0, "from": "declared"}

@@ -12,18 +12,13 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from components import linked
 from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.publication import published
-from leafgate.api import Column, Hierarchy, Records, Schema, leaves, make_table
-from leafgate.api.registry import Plugin, Plugins, offers_of
-from leafgate.app import audit_policy, serialize
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.release import Publish
-from leafgate.kernel.tables import Tables
-from leafgate_plugins.linking.attack import link
-from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.protection.metrics import KAnonymity
+from leafgate.api import Column, Hierarchy, Publish, Records, Schema, leaves, make_table
+from leafgate.app import Tables, audit_policy, load_plugins, serialize
+from leafgate.testing import grant_knowledge
 from leafgate_plugins.tables.generalisation import Generalisation
 from leafgate_plugins.tables.mondrian import Mondrian
 from leafgate_plugins.tables.top_down_specialisation import Tds, specialise
@@ -99,7 +94,7 @@ def test_top_down_specialisation_ends_where_the_pseudo_code_does(table: Table, k
 def test_mondrian_ends_in_the_boxes_that_plain_recursion_cuts(table: Table, k: int) -> None:
     many_enough(table, k)
     release, known = built(Mondrian(k=k, prune=False), table), grant_knowledge(table)
-    groups, row = link(release, known).groups, public_rows(table)
+    groups, row = linked(release, known), public_rows(table)
     assert numbered(int(groups[i]) for i in row) == numbered(in_box(table, k))
 
 
@@ -228,10 +223,9 @@ def crowds(release: Release, table: Table) -> list[int]:
 @given(tables(gaps=False), EITHER)
 def test_everyone_is_hidden_among_k_whatever_is_released(table: Table, options: Tds | Mondrian) -> None:
     release, known = built(options, table), grant_knowledge(table)
-    groups = link(release, known).groups
-    linked = np.bincount(groups, weights=known.weight)
-    assert min(linked) >= options.k
-    assert sorted(linked) == sorted(crowds(release, table))
+    sizes = np.bincount(linked(release, known), weights=known.weight)
+    assert min(sizes) >= options.k
+    assert sorted(sizes) == sorted(crowds(release, table))
 
 
 @given(tables(), EITHER)
@@ -240,7 +234,7 @@ def test_missing_cells_hide_among_k_too_in_a_tree(table: Table, options: Tds | M
     assert min(crowds(release, table)) >= options.k
 
 
-TOOLS = Plugins((Plugin("tools", "leafgate", "0", offers_of((Linking, KAnonymity, Mondrian, Tds))),))
+TOOLS = load_plugins(["leafgate"])
 
 
 @given(tables(gaps=False), EITHER)

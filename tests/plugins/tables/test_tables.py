@@ -11,17 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from components import built_by, new_attack, new_builder, new_metric
 from leafgate import Release, Table
 from leafgate.api import AdversaryKnowledge, Belief, Records, ScoringContext
 from leafgate.app import serialize
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.kernel.belief import secret_of
-from leafgate_plugins.diversity.metrics import LDiversity
-from leafgate_plugins.linking.components import Linking
-from leafgate_plugins.protection.metrics import Confidence, KAnonymity
-from leafgate_plugins.tables.mondrian import Mondrian
-from leafgate_plugins.tables.raw_table import PublishedTable
-from leafgate_plugins.tables.top_down_specialisation import Tds
+from leafgate.testing import grant_knowledge
 from oracles import Cell, People, people_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from scoring import scores_of_people
@@ -37,7 +31,7 @@ LIMITS: list[dict[str, Any]] = [
 
 def released(table: Table, columns: Sequence[str] | None = None) -> Release:
     """What the file of the published table says."""
-    options = PublishedTable(columns=None if columns is None else tuple(columns))
+    options = new_builder("table", columns=None if columns is None else tuple(columns))
     return serialize(options.build(table, np.random.default_rng(0))).release
 
 
@@ -74,7 +68,7 @@ def tables_and_columns(draw: st.DrawFn) -> tuple[Table, list[str]]:
 
 
 def cases(release: Release, table: Table, known: AdversaryKnowledge) -> list[tuple[Belief, ScoringContext]]:
-    beliefs = Linking().infer(release, known)
+    beliefs = new_attack("linking").infer(release, known)
     return [(belief, ScoringContext(table, None, release, known, belief)) for belief in beliefs]
 
 
@@ -82,10 +76,12 @@ def cases(release: Release, table: Table, known: AdversaryKnowledge) -> list[tup
 def test_a_raw_table_protects_as_far_as_people_share_their_public_cells(table: Table) -> None:
     names = [column.name for column in table.schema.columns]
     for belief, case in cases(released(table), table, grant_knowledge(table)):
-        k = scores_of_people(KAnonymity(at_least=1), case)
-        secret = secret_of(belief)
-        found = None if secret is None else scores_of_people(Confidence(at_most=1), case)
-        diverse = None if secret is None else scores_of_people(LDiversity(form="distinct", at_least=1), case)
+        k = scores_of_people(new_metric("k_anonymity", at_least=1), case)
+        secret = getattr(belief, "secret", None)
+        found = None if secret is None else scores_of_people(new_metric("confidence", at_most=1), case)
+        diverse = (
+            None if secret is None else scores_of_people(new_metric("l_diversity", form="distinct", at_least=1), case)
+        )
         for row, people in alike(table, names):
             assert k[row] == sum(n for _, n in people)
             if secret is not None and found is not None and diverse is not None:
@@ -102,7 +98,7 @@ def test_columns_that_are_left_out_link_nobody_and_tell_nothing(
     release, known = released(table, names), grant_knowledge(table, distribution=distribution)
     assert records_of(release).columns == tuple(names)
     for belief, case in cases(release, table, known):
-        k, secret = scores_of_people(KAnonymity(at_least=1), case), secret_of(belief)
+        k, secret = scores_of_people(new_metric("k_anonymity", at_least=1), case), getattr(belief, "secret", None)
         for row, people in alike(table, names):
             assert k[row] == sum(n for _, n in people)
             if secret is None:
@@ -228,13 +224,13 @@ def test_there_is_no_accuracy_without_a_tree(tmp_path: Path) -> None:
         assert "no model" in finding["evidence"]["problem"]
 
 
-@pytest.mark.parametrize("builder", [Mondrian(k=1, release="table"), Tds(k=1, release="table")])
-def test_a_private_number_that_is_missing_is_published_as_missing(builder: Mondrian | Tds) -> None:
+@pytest.mark.parametrize("builder", ["mondrian", "tds"])
+def test_a_private_number_that_is_missing_is_published_as_missing(builder: str) -> None:
     columns = [
         categorical("a", "quasi_identifier", values=("x", "y")),
         numeric("z", "private", missing=True),
         categorical("y", "class", "sensitive", values=("good", "bad")),
     ]
     table = table_of(columns, [("x", 2.0, "good"), ("x", None, "bad"), ("y", None, "good")])
-    result = records_of(builder.build(table, np.random.default_rng(0)))
+    result = records_of(built_by(builder, table, k=1, release="table"))
     assert sorted(str(row[1]) for row in result.rows) == ["2.0", "None", "None"]

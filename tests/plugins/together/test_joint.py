@@ -16,9 +16,7 @@ import yaml
 from command_line import leafgate
 from leafgate import PolicyError
 from leafgate.api import SecretBelief
-from leafgate.app import load_policy, open_session
-from leafgate.kernel.findings import Finding
-from leafgate.session.run import Session, build_release, granted_knowledge
+from leafgate.app import Finding, Session, build_release, granted_knowledge, load_policy, open_session
 
 COLUMNS: Mapping[str, Any] = {
     "id": {"role": "key"},

@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.api import Remedy
 from leafgate.app import document
-from leafgate.kernel.findings import REPAIR, scrub_command
 from nightly import CONFIDENCE, EXPOSURE, tonight
 from sklearn_zoo import skops_bytes
 
@@ -109,10 +108,12 @@ def test_the_file_of_a_model_is_scrubbed_and_then_repaired(tmp_path: Path) -> No
     (tmp_path / "model.skops").write_bytes(skops_bytes(model))
     of_file = {"build": {"use": "published", "path": "model.skops"}}
     listed = remedies(tmp_path, search=False, **of_file)
-    assert listed[0].command == scrub_command("labels")
+    assert listed[0].command == ("leafgate", "scrub", "MODEL", "NEW", "--leaves", "labels", "--policy", "POLICY")
     assert not listed[0].tried
     repaired = [each.command for each in remedies(tmp_path, search=True, **of_file) if each.command]
-    assert repaired == [REPAIR]  # labels alone were tried, and do not keep every limit
+    assert repaired == [
+        ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
+    ]  # labels alone were tried, and do not keep every limit
 
 
 def test_a_public_report_has_the_same_order(tmp_path: Path) -> None:

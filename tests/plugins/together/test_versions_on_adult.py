@@ -20,10 +20,9 @@ import yaml
 from numpy.typing import NDArray
 
 from adult import POLICIES, data_root
-from leafgate.kernel.belief import SecretBelief
-from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import Release
-from leafgate.session.run import build_release, granted_knowledge, open_session
+from leafgate import Release
+from leafgate.api import Leaf, SecretBelief
+from leafgate.app import build_release, granted_knowledge, open_session
 from oracles import leaf_at, path_of, persons
 
 pytestmark = pytest.mark.thorough

@@ -18,12 +18,9 @@ from hypothesis import strategies as st
 
 from feature_rows import predicted, votes
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
-from installed_readers import is_foreign, read_foreign
+from installed_readers import is_foreign, leaves_of, neutral_file, object_as_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.readers import LEAF, ModelIR
-from leafgate_plugins.xgboost import to_file
 from patience import ends_soon
 from refused_models import assert_read_or_refused, assert_refused
 
@@ -238,7 +235,7 @@ def test_the_weights_of_dart_must_stand_in_one_place() -> None:
     refused(fields, "weights of its trees once")
     fields["learner"]["gradient_booster"] = {"name": "gbtree", "model": {**model, "weight_drop": weights}}
     again = read_foreign(json.dumps(fields).encode(), "model")
-    assert written(again) == written(read(booster))
+    assert neutral_file(again) == neutral_file(read(booster))
     fields["learner"]["gradient_booster"]["weight_drop"] = weights
     refused(fields, "weights of its trees once")
     fields["learner"]["gradient_booster"] = {"name": "gbtree", "model": {**model, "weight_drop": None}}
@@ -254,14 +251,12 @@ def test_the_file_of_an_estimator_that_stopped_early_has_the_rounds_by_which_it_
     estimator.fit(rows[:400], target[:400], eval_set=[(rows[400:], target[400:])], verbose=False)
     whole = estimator.get_booster()
     assert estimator.best_iteration + 1 < whole.num_boosted_rounds()
-    named = to_file(estimator)
-    assert named is not None
+    named = object_as_file(estimator)
     model = read_foreign(named[1], named[0])
     assert len(model.trees) == (estimator.best_iteration + 1) * options.get("num_parallel_tree", 1)
     scores = xgb.Booster(model_file=bytearray(named[1])).predict(xgb.DMatrix(rows))
     assert np.allclose(scores, estimator.predict_proba(rows)[:, 1], rtol=1e-6)
-    of_booster = to_file(whole)
-    assert of_booster is not None
+    of_booster = object_as_file(whole)
     assert read_foreign(of_booster[1], "model").unknown  # it predicts by all rounds, or by those up to the best
 
 
@@ -300,7 +295,7 @@ def test_a_test_by_a_set_may_have_no_number_for_a_threshold(form: str) -> None:
         tree["split_conditions"] = gone.tolist()
     model = read_foreign(content if form == "ubj" else json.dumps(result).encode(), "model")
     assert any(tree.subsets for tree in model.trees)
-    assert written(model) == written(whole)
+    assert neutral_file(model) == neutral_file(whole)
     leaf = trees[0]["left_children"].index(LEAF)
     trees[0]["split_conditions"][leaf] = np.nan
     refused_text(json.dumps(result), "finite numbers")

@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate import DataError
-from leafgate.app import document, open_session
-from leafgate.disclosure.summary import summary
-from leafgate.io.tables.csv import read_cells
-from leafgate.kernel.policy import CsvOptions
+from leafgate.app import document, open_session, summary
 from patience import ends_soon
 from survey import PEOPLE, survey
-from table_files import AB, people, read
+from table_files import AB, csv_cells, people, read
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff"), max_size=5)
 ROWS = st.integers(2, 4).flatmap(lambda width: st.lists(st.tuples(*[TEXTS] * width), min_size=1, max_size=6))
@@ -30,8 +27,8 @@ def test_what_is_written_as_csv_is_read_back(
     rows: list[tuple[str, ...]], delimiter: str, end: str, always: bool
 ) -> None:
     content = end.join(delimiter.join(written(cell, delimiter, always) for cell in row) for row in rows)
-    options = CsvOptions(header=False, delimiter=delimiter, encoding="utf-8")
-    cells = read_cells(content.encode(), options, "table.csv")
+    names = [f"column_{i}" for i in range(len(rows[0]))]
+    cells = csv_cells(content.encode(), names, "table.csv", header=False, delimiter=delimiter, encoding="utf-8")
     assert list(cells.astype(object).itertuples(index=False, name=None)) == rows
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from data_files import DATA
 from leafgate import Table
-from leafgate.io.tables.reader import read_table
 from public_tables import FILES, File
-from table_files import CLASS, PUBLIC, Columns, data_of
+from table_files import CLASS, PUBLIC, Columns, data_of, table_in
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the benchmark data is not here")
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the benchmark data is
 def read(file: File) -> Table:
     columns: Columns = {name: {"role": "ignored"} if name in file.ignored else PUBLIC for name in file.names}
     data = data_of(columns | {file.target: CLASS}, {"csv": file.csv, **file.options})
-    return read_table(data, data.meaning(), DATA / file.path)
+    return table_in(data, DATA / file.path)
 
 
 @pytest.mark.thorough

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import DataError
-from table_files import AB, CLASS, PUBLIC, Columns, data_of, people, read
+from table_files import AB, CLASS, PUBLIC, Columns, data_of, people, read, table_in
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("xyz"), st.sampled_from(["1", "2.5", "-3"]), st.sampled_from("nu")), min_size=2
@@ -197,21 +197,19 @@ def test_a_column_that_does_not_matter_may_hold_anything(tmp_path: Path, role: s
 
 
 def test_the_domain_of_the_training_table_reads_the_test_table(tmp_path: Path) -> None:
-    from leafgate.io.tables.reader import read_table
 
     train = read(tmp_path, "a,b\n1,no\n9,yes\n")
     (tmp_path / "test.csv").write_text("a,b\n12,no\n")
-    test = read_table(data_of(AB, {}), train.schema, tmp_path / "test.csv")
+    test = table_in(data_of(AB, {}), tmp_path / "test.csv", train.schema)
     assert people(test) == {(12.0, "no"): 1}
 
 
 @pytest.mark.parametrize("name", ["none.csv", ".", "x" * 300])
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> None:
-    from leafgate.io.tables.reader import read_table
 
     data = data_of(AB, {})
     with pytest.raises(DataError):
-        read_table(data, data.meaning(), tmp_path / name)
+        table_in(data, tmp_path / name)
 
 
 def test_identifiers_that_stand_in_several_rows_are_named(tmp_path: Path) -> None:

@@ -16,11 +16,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
-from leafgate.api import Schema
-from leafgate.commands.convert.neutral import written
-from leafgate.models.exposure.categories import many_unknown_names
+from installed_readers import neutral_file
 from leafgate.readers import CategoryCodes
-from random_tables import categorical
 from sample_model import MODEL
 
 N = 400
@@ -227,15 +224,6 @@ def test_dummies_of_dropped_columns_list_people(tmp_path: Path, library: str, na
     assert ("people_listed" in high_disclosures(ended)) is listed
 
 
-@pytest.mark.parametrize(("names", "listed"), [(12, True), (9, False)])
-def test_unknown_names_of_features_nearly_as_many_as_people_list_people(names: int, listed: bool) -> None:
-    schema = Schema((categorical("state", "class", "sensitive", values=("ill", "well")),))
-    unknown = [f"{chr(97 + i)}ane Smith" for i in range(names)]
-    assert bool(many_unknown_names(unknown, schema, people=30)) is listed
-    assert not many_unknown_names(unknown, schema, people=400)
-    assert not many_unknown_names(unknown, schema)
-
-
 @pytest.mark.parametrize(("column", "listed"), [("name", True), ("town", False)])
 def test_categories_of_a_data_frame_that_nobody_asks_for_list_people(tmp_path: Path, column: str, listed: bool) -> None:
     xgboost = pytest.importorskip("xgboost")
@@ -291,5 +279,5 @@ def test_codes_in_a_neutral_file_list_people(tmp_path: Path) -> None:
         trees=tuple(replace(tree, feature=np.where(tree.feature < 0, tree.feature, 1)) for tree in MODEL.trees),
         origins=origins,
     )
-    (tmp_path / "model.json").write_bytes(written(unasked))
+    (tmp_path / "model.json").write_bytes(neutral_file(unasked))
     assert "people_listed" in high_disclosures(audited(tmp_path, "model.json", people()))

@@ -14,12 +14,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
-from installed_readers import read_foreign
+from installed_readers import Encoding, disclosed_cells, lower_model, read_foreign
 from leafgate import Table
 from leafgate.api import Schema, make_table
-from leafgate.models.exposure.cells import cells_disclosed
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from random_tables import categorical, numeric
 
@@ -42,8 +39,7 @@ def people(income: bool) -> Table:
 def disclosed(model: ModelIR, table: Table, encoding: Mapping[str, Encoding] | None = None) -> set[tuple[str, str]]:
     """Kinds and severities of what the file has of cells."""
     loaded = lower_model(model, table.schema, encoding or {}, "model")
-    assert loaded.provenance.model_content is not None
-    found = cells_disclosed(loaded.provenance.model_content, table, 10)
+    found = disclosed_cells(loaded, table, 10)
     return {(each.kind, each.severity) for each in (*model.disclosures, *found)}
 
 

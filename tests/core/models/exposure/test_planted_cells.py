@@ -20,20 +20,17 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from example_counts import seeds
-from installed_readers import READERS, read_foreign
+from installed_readers import Encoding, lower_model, minimise, model_as_file, neutral_file, read_foreign
 from leafgate import ReleaseError, Table
 from leafgate.algorithms.witness import first_difference
 from leafgate.api import Column, Schema, make_table, typed_column
-from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.sampling import random_cells
-from leafgate.commands.convert.scrub import minimise
 from leafgate.commands.convert.witness import answers_to
 from leafgate.ir.content import FileContent
+from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.exposure.cells import cells_disclosed
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
 from leafgate.models.points import known_origins, with_coded_sets
-from leafgate.models.writer import model_as_file
+from random_tables import categorical
 
 N = 1200
 FEW = 10
@@ -344,7 +341,7 @@ ONNX: Mapping[str, Place] = {
 
 @cache
 def neutral() -> Any:
-    return json.loads(written(read_foreign(plain_skops(), "m")))
+    return json.loads(neutral_file(read_foreign(plain_skops(), "m")))
 
 
 def _in_neutral(change: Callable[[Any, str], Any], *, number: bool = False) -> Place:
@@ -472,7 +469,7 @@ def honest(seed: int) -> bytes:
         pipeline = Pipeline([(steps[0], prepare), (steps[1], trees(max_depth=depth, random_state=seed, **options))])
         fitted = pipeline.fit(frame[[*texts, *numbers]].astype(dict.fromkeys(numbers, float)), frame["state"])
         content = bytes(pytest.importorskip("skops.io").dumps(fitted))
-        return written(read_foreign(content, "m")) if kind == 2 else content
+        return neutral_file(read_foreign(content, "m")) if kind == 2 else content
     x, y = frame[numbers], (frame["state"] == "ill") * 1
     if kind == 3:
         model = pytest.importorskip("xgboost").XGBClassifier(n_estimators=2, max_depth=3).fit(x, y)
@@ -510,10 +507,10 @@ def written_files() -> Mapping[str, bytes]:
     for name, steps in estimators.items():
         original = skops.dumps(Pipeline([("prepare", steps[0]), ("model", steps[1])]).fit(frame, people()["state"]))
         model = read_foreign(original, "m")
-        found[f"{name} converted"] = written(model)
+        found[f"{name} converted"] = neutral_file(model)
         less = minimise(model, "labels" if name == "scaled" else "shares", "m")
-        found[f"{name} scrubbed"] = written(less)
-        found[f"{name} as ONNX"] = model_as_file(less, original, "m.onnx", READERS)
+        found[f"{name} scrubbed"] = neutral_file(less)
+        found[f"{name} as ONNX"] = model_as_file(less, original, "m.onnx")
     return found
 
 
@@ -624,3 +621,12 @@ def test_a_list_of_public_values_names_people_unless_it_is_whole(listed: set[str
     assert {item.kind for item in found} == {"people_listed"}
     assert severity in {item.severity for item in found}
     assert ("high" in {item.severity for item in found}) == (severity == "high" or "undeclared" in listed)
+
+
+@pytest.mark.parametrize(("names", "listed"), [(12, True), (9, False)])
+def test_unknown_names_of_features_nearly_as_many_as_people_list_people(names: int, listed: bool) -> None:
+    schema = Schema((categorical("state", "class", "sensitive", values=("ill", "well")),))
+    unknown = [f"{chr(97 + i)}ane Smith" for i in range(names)]
+    assert bool(many_unknown_names(unknown, schema, people=30)) is listed
+    assert not many_unknown_names(unknown, schema, people=400)
+    assert not many_unknown_names(unknown, schema)

@@ -12,9 +12,7 @@ import xgboost
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier
 
 from example_counts import seeds
-from installed_readers import read_foreign
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import minimise
+from installed_readers import minimise, neutral_file, read_foreign
 from leafgate.ir.model import Floats
 from leafgate.models.exposure.scores import (
     PEOPLE,
@@ -64,7 +62,7 @@ def histogram(**options: Any) -> HistGradientBoostingClassifier:
 
 
 def after_scrubbing(content: bytes) -> ModelIR:
-    return read_foreign(written(minimise(read_foreign(content, "m"), "shares", "m")), "m")
+    return read_foreign(neutral_file(minimise(read_foreign(content, "m"), "shares", "m")), "m")
 
 
 FOUND_OUT: dict[str, Callable[[], bytes]] = {
@@ -187,6 +185,6 @@ def test_one_small_leaf_among_large_ones_is_found() -> None:
 
 
 def test_scores_of_one_digit_tell_nothing() -> None:
-    content = written(of_scores(np.array([0.3, -0.2, 0.5]), 0.0)).replace(b"[0,0,-1,-1,-1]", b"[0,1,-1,-1,-1]")
+    content = neutral_file(of_scores(np.array([0.3, -0.2, 0.5]), 0.0)).replace(b"[0,0,-1,-1,-1]", b"[0,1,-1,-1,-1]")
     model = read_foreign(content.replace(b'"features":["a"]', b'"features":["a","b"]'), "m")
     assert not {RECOVERABLE_FROM_SCORES.kind, UNSETTLED.kind} & {item.kind for item in model.discloses}

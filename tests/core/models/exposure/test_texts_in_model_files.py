@@ -15,14 +15,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from example_counts import seeds
-from installed_readers import READERS, read_foreign
+from installed_readers import READERS, neutral_file, read_foreign
 from leafgate import ReleaseError
-from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.scrub import minimise as scrubbed_model
 from leafgate.io.release_codec import own_disclosures
-from leafgate.io.shapes import read_shape
 from leafgate.ir.unread import has_known_words, text_size
-from leafgate.readers import ContentField, ContentKind
+from leafgate.readers import ContentField, ContentKind, read_shape
 from make_shapes import with_shapes
 
 MARK = "Jane Smith=ill"
@@ -370,8 +368,8 @@ def test_nothing_in_files_of_random_pipelines_is_told() -> None:
             model = read_foreign(content, "m")
         except ReleaseError:
             continue  # the reader says what it cannot express in columns
-        whole = written(model)
-        less = written(scrubbed_model(model, "shares", "m"))
+        whole = neutral_file(model)
+        less = neutral_file(scrubbed_model(model, "shares", "m"))
         read += 1
         assert [others(each) for each in (content, whole, less)] == [[], [], []], seed
     assert read > len(tried) / 2
@@ -387,7 +385,7 @@ def test_nothing_in_graphs_of_pipelines_is_told(name: str) -> None:
     document = document_of(PIPELINES[name]().fit(*as_frame(table, each=True)), as_frame(table)[0])
     content = document.SerializeToString()
     assert others(content) == []
-    assert others(written(read_foreign(content, "m"))) == []
+    assert others(neutral_file(read_foreign(content, "m"))) == []
 
 
 def test_every_disclosure_in_the_code_is_one_that_files_may_hold() -> None:

@@ -16,11 +16,10 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
+from installed_readers import lower_model, minimise
 from leafgate import from_sklearn
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Schema
-from leafgate.models.exposure.categories import drop_unused_categories
-from leafgate.models.lowering.release import lower_model
 from leafgate.readers import LEAF, CategoryCodes, ModelIR, TreeIR
 from random_tables import categorical, table_of
 
@@ -162,6 +161,6 @@ def test_values_never_seen_go_with_the_most_that_no_test_parts(odd: str) -> None
         "labels",
         origins=(CategoryCodes("house", codes),),
     )
-    assert drop_unused_categories(model).origins == (
+    assert minimise(model, "labels").origins == (
         CategoryCodes("house", {odd: codes[odd]}, min(set(codes.values()) - {codes[odd]})),
     )

@@ -16,12 +16,10 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
-from installed_readers import read_foreign
+from installed_readers import Encoding, lower_model, read_foreign
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Column, Schema
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import asked_features, lower_model
 from random_tables import table_of
 from sample_model import MODEL, TREE
 from sklearn_zoo import skops_bytes
@@ -149,20 +147,6 @@ def test_the_values_themselves_are_read_where_no_codes_reach() -> None:
     model = DecisionTreeClassifier().fit(pd.DataFrame({"place": REGION.astype(int)}), OF_REGION)
     content = skops_bytes(model)
     assert lower_model(read_foreign(content, "model"), schema(REGIONS), {}, "model").release.trees
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_a_feature_that_some_tree_asks_for_a_number_is_not_one_of_texts_alone(first: bool) -> None:
-    by_number = TREE
-    by_texts = replace(TREE, threshold=np.full(5, np.nan), subsets={0: frozenset({"a"}), 1: frozenset({"b"})})
-    trees = (by_number, by_texts) if first else (by_texts, by_number)
-    asked = asked_features(replace(MODEL, trees=trees, combine="sum"))
-    assert {(one.sets, one.texts, one.chosen) for one in asked.values()} == {
-        (True, False, frozenset({"a"})),
-        (True, False, frozenset({"b"})),
-    }
-    alone = asked_features(replace(MODEL, trees=(by_texts,)))
-    assert all(one.texts for one in alone.values())
 
 
 def test_truth_values_are_the_numbers_that_they_are_in_python() -> None:

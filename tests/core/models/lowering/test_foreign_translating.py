@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feature_rows import predicted
+from installed_readers import Encoding, lower_model
 from leafgate import Release, ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, NumericSplit
 from leafgate.app import serialize
-from leafgate.ir.features import after_steps
-from leafgate.models.lowering.encoding import Encoding, class_values
-from leafgate.models.lowering.release import lower_model
+from leafgate.ir.features import Feature, after_steps
+from leafgate.models.lowering.encoding import class_values, misread
+from leafgate.models.lowering.release import asked_features
 from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
 from leafgate.readers import ArithmeticStep, CategoryCodes, MissingIndicator, ModelIR, Numeric, Origin
 from random_tables import table_of
@@ -224,3 +225,26 @@ def test_a_column_that_begins_like_one_of_the_policy_is_told_as_strange(name: st
     file = released(model).file
     assert file is not None
     assert ("column_names" in {item.kind for item in file.discloses}) == strange
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_feature_that_some_tree_asks_for_a_number_is_not_one_of_texts_alone(first: bool) -> None:
+    by_number = TREE
+    by_texts = replace(TREE, threshold=np.full(5, np.nan), subsets={0: frozenset({"a"}), 1: frozenset({"b"})})
+    trees = (by_number, by_texts) if first else (by_texts, by_number)
+    asked = asked_features(replace(MODEL, trees=trees, combine="sum"))
+    assert {(one.sets, one.texts, one.chosen) for one in asked.values()} == {
+        (True, False, frozenset({"a"})),
+        (True, False, frozenset({"b"})),
+    }
+    alone = asked_features(replace(MODEL, trees=(by_texts,)))
+    assert all(one.texts for one in alone.values())
+
+
+def test_a_model_that_knows_two_values_which_an_alias_makes_one_is_refused() -> None:
+    """Else the tests for one of them would be reached by nobody."""
+    known = CategoryCodes("village", {"Ford": 0.0, "Hill": 1.0, "Mill": 2.0})
+    feature = Feature("village", least=0.5, most=1.5)
+    for aliases, is_read in (({}, True), ({"M": "Ford"}, True), ({"Mill": "Ford"}, False)):
+        column = Column("village", frozenset({"quasi_identifier"}), values=("Ford", "Hill"), aliases=aliases)
+        assert (misread(feature, known, column, explicit=False) is None) == is_read

@@ -22,19 +22,24 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
-from installed_readers import read_foreign
+from components import new_attack
+from installed_readers import lower_model, minimise, neutral_file, read_foreign
 from leafgate import Release, ReleaseError, Table
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.api import Column, Leaf, Node, NumericSplit, Schema, SecretBelief, make_table
-from leafgate.app import serialize
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import minimise
-from leafgate.engine.knowledge import grant_knowledge
-from leafgate.io.release_codec import read_release
-from leafgate.kernel import schema as bins
-from leafgate.kernel.tree import map_leaves
-from leafgate.models.lowering.release import lower_model
-from leafgate_plugins.linking.components import Linking
+from leafgate.api import (
+    Column,
+    Leaf,
+    Node,
+    NumericSplit,
+    Schema,
+    SecretBelief,
+    bin_names,
+    bin_of,
+    make_table,
+    map_leaves,
+)
+from leafgate.app import read_release, serialize
+from leafgate.testing import grant_knowledge
 from sklearn_zoo import skops_bytes
 
 EDGES = (0.0, 20.0, 40.0, 60.0, 200.0)
@@ -42,7 +47,7 @@ SCHEMA = Schema(
     (
         Column("age", frozenset({"quasi_identifier"}), bounds=(0.0, 100.0)),
         Column("years", frozenset({"quasi_identifier"}), bounds=(0.0, 100.0)),
-        Column("pay", frozenset({"class", "sensitive"}), values=bins.bin_names(EDGES), ordered=True, edges=EDGES),
+        Column("pay", frozenset({"class", "sensitive"}), values=bin_names(EDGES), ordered=True, edges=EDGES),
     )
 )
 RNG = np.random.default_rng(3)
@@ -61,8 +66,8 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 
 def people() -> Table:
-    codes = bins.bin_of(PAY, EDGES)
-    frame = NAMED.assign(pay=pd.Categorical.from_codes(codes, categories=pd.Index(bins.bin_names(EDGES))))
+    codes = bin_of(PAY, EDGES)
+    frame = NAMED.assign(pay=pd.Categorical.from_codes(codes, categories=pd.Index(bin_names(EDGES))))
     return make_table(SCHEMA, frame, np.ones(400, dtype=np.int64))
 
 
@@ -78,7 +83,7 @@ def assert_predicts(release: Release, expected: Any, near: float) -> None:
     theirs = np.asarray(expected, dtype=np.float64)[where]
     assert mine == pytest.approx(theirs, rel=near)
     inside = np.abs(theirs[:, None] - np.array(EDGES)).min(axis=1) > near * 100
-    assert predict(release, table)[inside].tolist() == bins.bin_of(theirs, EDGES)[inside].tolist()
+    assert predict(release, table)[inside].tolist() == bin_of(theirs, EDGES)[inside].tolist()
     assert inside.mean() > 0.9
 
 
@@ -102,7 +107,7 @@ def test_what_lies_beyond_the_intervals_counts_to_the_outermost() -> None:
 
 def test_beliefs_about_the_number_stay_open_for_leaves_tell_its_mean() -> None:
     release = of_file(skops_bytes(DecisionTreeRegressor(max_depth=3).fit(NAMED, PAY)))
-    belief = Linking().infer(release, grant_knowledge(people()))[0]
+    belief = new_attack("linking").infer(release, grant_knowledge(people()))[0]
     assert isinstance(belief, SecretBelief)
     assert len(np.unique(np.asarray(belief.equivalence_class))) == 8
     assert [set(map(float, other.max())) for other in belief.alternative_posteriors] == [{0.0, 1.0}] * (len(EDGES) - 1)
@@ -156,7 +161,7 @@ def test_an_audit_of_regression_looks_at_groups(folder: Path, least: int, code: 
     assert ended.code == code, ended.err
     found = {one["id"]: one for one in ended.document["findings"]}
     assert found["k_anonymity@linking#pay"]["passed"] is bool(sizes.min() >= 10)
-    right = (bins.bin_of(model.predict(NAMED), EDGES) == bins.bin_of(PAY, EDGES)).mean()
+    right = (bin_of(model.predict(NAMED), EDGES) == bin_of(PAY, EDGES)).mean()
     assert found["accuracy"]["value"] == pytest.approx(right)
 
 
@@ -179,7 +184,7 @@ def test_a_class_of_numbers_is_grown_as_intervals_and_read_again(folder: Path) -
     assert leafgate("build", folder / "policy.yaml", "--out", folder / "release.json").code == 0
     release = read_release((folder / "release.json").read_bytes(), "release.json").release
     assert release.schema["pay"].edges == EDGES
-    assert release.classes == bins.bin_names(EDGES)
+    assert release.classes == bin_names(EDGES)
     document = json.loads((folder / "release.json").read_bytes())
     document["schema"]["pay"]["edges"][1] = 21
     with pytest.raises(ReleaseError, match="`edges` must be the numbers that the `values` begin and end at"):
@@ -220,7 +225,7 @@ def test_one_odd_leaf_closes_no_belief(odd: str) -> None:
         "an empty tree": (tree, Leaf()),
     }
     changed = replace(release, trees=trees[odd], combine="sum", file=None)
-    belief = Linking().infer(changed, grant_knowledge(people()))[0]
+    belief = new_attack("linking").infer(changed, grant_knowledge(people()))[0]
     assert isinstance(belief, SecretBelief)
     assert belief.incomplete
     assert not replace(changed, trees=(Leaf(),)).discloses_numbers
@@ -231,7 +236,7 @@ def test_means_of_whole_numbers_tell_how_many_people_they_are_of() -> None:
     model = DecisionTreeRegressor(min_samples_leaf=9).fit(NAMED, ill)
     less = minimise(read_foreign(skops_bytes(model), "model"), "labels", "model")
     assert less.level == "counts"
-    assert read_foreign(written(less), "model").level == "counts"
+    assert read_foreign(neutral_file(less), "model").level == "counts"
     noisy = DecisionTreeRegressor(min_samples_leaf=9).fit(NAMED, ill + RNG.normal(size=400))
     assert minimise(read_foreign(skops_bytes(noisy), "model"), "labels", "model").level == "labels"
 

@@ -9,14 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from installed_readers import lower_model, read_foreign
 from leafgate.algorithms import routing
-from leafgate.api import Column, Schema, Table, make_table
-from leafgate.api.registry import load_plugins
-from leafgate.io.release_codec import SealedRelease
-from leafgate.kernel.schema import bin_names
-from leafgate.kernel.training_rows import TrainingRows
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
+from leafgate.api import Column, Schema, Table, bin_names, make_table
+from leafgate.app import SealedRelease
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 
@@ -47,7 +43,7 @@ def rows_of(classes: int) -> tuple[Any, Any, Table]:
 
 
 def read(content: bytes, table: Table) -> SealedRelease:
-    return lower_model(read_foreign(content, "m", load_plugins().readers), table.schema, {}, "m")
+    return lower_model(read_foreign(content, "m"), table.schema, {}, "m")
 
 
 def named(x: Any) -> pd.DataFrame:
@@ -160,7 +156,7 @@ def test_rows_and_sums_are_those_of_the_table(name: str) -> None:
         assert summed >= 1
 
 
-def drawn(model: Any, classes: int) -> tuple[TrainingRows, SealedRelease]:
+def drawn(model: Any, classes: int) -> tuple[Any, SealedRelease]:
     x, y, table = rows_of(classes)
     loaded = read(sklearn_bytes(model, x, y), table)
     assert loaded.provenance.training_rows is not None
