@@ -33,7 +33,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("depth", "grow_policy", "l2_leaf_reg", "leaf_estimation_iterations", "leaf_estimation_method"),
         *("min_data_in_leaf", "random_strength", "rsm", "score_function"),
     ),
-    "cat_feature_params": ("one_hot_max_size",),
+    "cat_feature_params": ("max_ctr_complexity", "one_hot_max_size"),
 }
 """The parameters of a classifier by the part of a file's parameters in which they stand."""
 
@@ -53,6 +53,14 @@ PARAMETERS = frozenset(
 )
 """Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
 
+STATISTICS = frozenset(
+    {
+        *("combinations_ctr", "counter_calc_method", "ctr_leaf_count_limit", "ctr_target_border_count"),
+        *("per_feature_ctr", "simple_ctr", "store_all_simple_ctr"),
+    }
+)
+"""Parameters of statistics of categories, with which no classifier is fitted here."""
+
 COMPUTED = frozenset({"allow_writing_files", "loss_function", "random_seed", "task_type", "thread_count", "verbose"})
 """Parameters that say how a model is computed, or follow from the classes; they are not used."""
 
@@ -69,6 +77,8 @@ def learner_of(parameters: Mapping[str, Any], loss: str, rounds: int, categories
     options = {key: _table(parameters, key) for key in (*GROUPS, "data_processing_options")}
     trees, data = options["tree_learner_options"], options["data_processing_options"]
     weighted = data.get("class_weights") or data.get("auto_class_weights", "None") != "None"
+    if STATISTICS & _table(parameters, "flat_params").keys():
+        return None
     if loss not in LOSSES or weighted or trees.get("monotone_constraints") or not trees:
         return None
     found = {name: options[part].get(name) for part, names in GROUPS.items() for name in names}
