@@ -118,7 +118,7 @@ def read(content: bytes, place: str) -> ModelIR:
         discloses=(*disclosed(document, of_leaves.kind if has_weights else None), *tracker.disclosures()),
         unspecified_missing=NO_MISSING_CATEGORY if unspecified else "",
         unspecified_missing_features=unspecified,
-        category_lists=tuple(_category_lists(features)),
+        category_lists=(CategoryList("", frozenset(features.texts)),) if features.texts else (),
         texts=tracker.texts,
         producer=f"CatBoost {version_of(info)}".strip(),
         learner=learner_of(
@@ -126,24 +126,9 @@ def read(content: bytes, place: str) -> ModelIR:
             loss,
             len(trees) // outputs,
             frozenset(features.names[i] for i in features.categorical.values()),
+            statistics=bool(features.statistics),
         ),
     )
-
-
-def _category_lists(features: Features) -> Iterator[CategoryList]:
-    """The categories that tests and statistics name of each feature, and those of which the file does not say whose."""
-    named: dict[int, set[int]] = {}
-    for each in features.statistics:
-        for column, feature in enumerate(each.table.features):
-            named.setdefault(feature, set()).update(each.table.combinations[:, column].tolist())
-    for kind, index, value in features.tests:
-        if kind == ONE_HOT and (number := features.number_of.get(int(value) % HASHES)) is not None:
-            named.setdefault(features.categorical[index], set()).add(number)
-    for feature, numbers in named.items():
-        yield CategoryList(features.names[feature], frozenset(features.texts[number] for number in numbers))
-    others = set(range(len(features.texts))).difference(*named.values())
-    if others:
-        yield CategoryList("", frozenset(features.texts[number] for number in others))
 
 
 def _unspecified_missing(features: Features, *, exact: bool) -> frozenset[str]:

@@ -100,17 +100,18 @@ class Statistic:
 
 def _groups(features: Sequence[int], rows: Collection[tuple[int, ...]], texts: Sequence[str]) -> Groups:
     """Tests of one category after another that say whether a combination is one of the rows."""
+    if not features:
+        return ()
     rests: dict[int, set[tuple[int, ...]]] = {}
-    for first, *rest in rows:
+    for first, *rest in sorted(rows):
         rests.setdefault(first, set()).add(tuple(rest))
     by_rest: dict[frozenset[tuple[int, ...]], list[int]] = {}
     for first, after in rests.items():
         by_rest.setdefault(frozenset(after), []).append(first)
-    of_text: dict[int, tuple[Split, Groups | None]] = {}
-    for same, numbers in by_rest.items():
-        inner = _groups(features[1:], same, texts) if len(features) > 1 else None
-        of_text |= dict.fromkeys(numbers, (Split.of_texts(features[0], numbers, texts), inner))
-    return Groups(feature=features[0], bits=sum(1 << number for number in rests), of_text=of_text)
+    return tuple(
+        (Split.of_texts(features[0], numbers, texts), _groups(features[1:], same, texts))
+        for same, numbers in by_rest.items()
+    )
 
 
 def read_statistics(

@@ -33,12 +33,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("depth", "grow_policy", "l2_leaf_reg", "leaf_estimation_iterations", "leaf_estimation_method"),
         *("min_data_in_leaf", "random_strength", "rsm", "score_function"),
     ),
-    "cat_feature_params": ("max_ctr_complexity", "one_hot_max_size"),
+    "cat_feature_params": ("one_hot_max_size",),
 }
 """The parameters of a classifier by the part of a file's parameters in which they stand."""
 
 BOOTSTRAP = {"type": "bootstrap_type", "subsample": "subsample", "bagging_temperature": "bagging_temperature"}
 BINARIZATION = ("border_count", "nan_mode")
+COMPLEXITY = "max_ctr_complexity"
 FOLLOW = {"Lossguide": ("max_leaves",)}
 """Parameters that CatBoost takes with some ways to grow trees alone."""
 
@@ -48,6 +49,7 @@ PARAMETERS = frozenset(
         *BOOTSTRAP.values(),
         *BINARIZATION,
         *(name for names in FOLLOW.values() for name in names),
+        COMPLEXITY,
         "iterations",
     }
 )
@@ -65,7 +67,9 @@ COMPUTED = frozenset({"allow_writing_files", "loss_function", "random_seed", "ta
 """Parameters that say how a model is computed, or follow from the classes; they are not used."""
 
 
-def learner_of(parameters: Mapping[str, Any], loss: str, rounds: int, categories: frozenset[str]) -> Learner | None:
+def learner_of(
+    parameters: Mapping[str, Any], loss: str, rounds: int, categories: frozenset[str], *, statistics: bool
+) -> Learner | None:
     """The classifier that was fitted; None for what it is not fitted for, or where rows or features had weights.
 
     Args:
@@ -73,17 +77,20 @@ def learner_of(parameters: Mapping[str, Any], loss: str, rounds: int, categories
         loss: the loss.
         rounds: how many trees of a class there are.
         categories: the names of the features that are categories.
+        statistics: whether some test asks for a statistic of categories.
     """
     options = {key: _table(parameters, key) for key in (*GROUPS, "data_processing_options")}
     trees, data = options["tree_learner_options"], options["data_processing_options"]
     weighted = data.get("class_weights") or data.get("auto_class_weights", "None") != "None"
-    if STATISTICS & _table(parameters, "flat_params").keys():
+    if statistics and STATISTICS & _table(parameters, "flat_params").keys():
         return None
     if loss not in LOSSES or weighted or trees.get("monotone_constraints") or not trees:
         return None
     found = {name: options[part].get(name) for part, names in GROUPS.items() for name in names}
     found |= {own: _table(trees, "bootstrap").get(name) for name, own in BOOTSTRAP.items()}
     found |= {name: _table(data, "float_features_binarization").get(name) for name in BINARIZATION}
+    if statistics:
+        found[COMPLEXITY] = options["cat_feature_params"].get(COMPLEXITY)
     found |= {name: trees.get(name) for name in FOLLOW.get(str(trees.get("grow_policy")), ())}
     if found["bootstrap_type"] not in {"MVS", "Bernoulli", "Poisson"}:
         del found["subsample"]

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, Self
 
 import numpy as np
@@ -77,29 +79,30 @@ class StatisticTest:
             answers.append(answer)
         if tuple(answers) not in self.exceptions:
             return self.otherwise
-        groups: Groups | None = self.exceptions[tuple(answers)]
-        while groups is not None:
-            possible = known.get(groups.feature, ANY_TEXT) & groups.bits
-            if not possible:
+        groups = self.exceptions[tuple(answers)]
+        while groups:
+            possible = known.get(groups[0][0].feature, ANY_TEXT)
+            there = [(split, rest) for split, rest in groups if split.bits & possible]
+            if not there:
                 return self.otherwise
-            split, groups = groups.of_text[(possible & -possible).bit_length() - 1]
-            if isinstance(split.resolve(known), Split):
-                return split
+            (first, rest), *_ = there
+            if len(there) > 1 or possible & ~first.bits:
+                return _any_of([split for split, _ in there[: (len(there) + 1) // 2]])
+            groups = rest
         return not self.otherwise
 
 
-@dataclass(frozen=True, kw_only=True)
-class Groups:
-    """Tests of one category that part its texts by what is then asked of the next one.
+def _any_of(splits: Sequence[Split]) -> Split:
+    """Whether a category is one of the texts of any of these tests of it."""
+    texts = frozenset[str]().union(*(split.texts or () for split in splits))
+    return Split(feature=splits[0].feature, texts=texts, bits=reduce(or_, (split.bits for split in splits)))
 
-    `of_text` has for the number of a text the test of its group, and the groups of the next category, None after the
-    last. `bits` are those of all these texts; with others a combination is no exception.
-    """
 
-    feature: int
-    bits: int
-    of_text: Mapping[int, tuple[Split, Groups | None]]
+Groups = tuple[tuple[Split, "Groups"], ...]
+"""Tests of a category for groups of its texts, each with those of the next category; empty after the last one.
 
+With a text of no group a combination is no exception. Half of the groups are asked for at a time.
+"""
 
 Test = Split | StatisticTest
 Known = Mapping[int, Any]

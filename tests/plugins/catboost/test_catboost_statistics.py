@@ -249,6 +249,25 @@ def test_people_at_leaves_are_those_of_training_where_tests_ask_for_statistics(f
     assert others > 3
 
 
+def test_a_model_in_memory_is_audited_by_the_file_that_would_be_published(folder: Path) -> None:
+    table = pd.read_csv(folder / "people.csv")
+    model = catboost.CatBoostClassifier().load_model(str(folder / "model.cbm"))
+    given = (model, table.drop(columns="ill"), table["ill"])
+    with pytest.raises(ReleaseError, match=r"'job' may be missing.*on_missing=\"drop\""):
+        leafgate.audit(*given, limits={"k_anonymity": 2})
+    audit = leafgate.audit(*given, limits={"k_anonymity": 2}, on_missing="drop", search_remedies=False)
+    assert audit.findings.set_index("finding").loc["published_file", "verdict"] == "fail"
+
+
+def test_the_classifier_is_trained_again_unless_its_statistics_were_chosen() -> None:
+    document = document_of("statistics-of-combined-categories")
+    learner = read_document(document).learner
+    assert learner is not None
+    assert learner.parameters["max_ctr_complexity"] == 3
+    document["model_info"]["params"]["flat_params"]["simple_ctr"] = ["Borders"]
+    assert read_document(document).learner is None
+
+
 def document_of(name: str) -> Any:
     return json.loads(ARCHIVE.models[f"{name}.json"])
 
@@ -350,17 +369,51 @@ def test_a_table_that_catboost_does_not_write_is_refused(change: Any) -> None:
     assert "Jane" not in str(refusal.value)
 
 
+PLANTED = "Jane Smith, born 1970, of Springfield, HIV positive, case 74971990"
+
+
+def places(document: Any) -> list[tuple[Any, Any]]:
+    """Every place of a document: a container, and the key of something in it."""
+    waiting, found = [document], []
+    while waiting:
+        item = waiting.pop()
+        keys = list(item) if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ()
+        found += [(item, key) for key in keys]
+        waiting += [item[key] for key in keys]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_text_that_is_planted_anywhere_is_refused_or_disclosed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    document = document_of("statistics-of-combined-categories")
+    whole = read_document(document)
+    of_statistics = [*places(document["ctr_data"]), *places(document["features_info"]["ctrs"])]
+    chosen = of_statistics if seed % 3 else places(document)
+    container, key = chosen[rng.integers(len(chosen))]
+    if isinstance(container, dict) and seed % 2:
+        container[PLANTED] = container[key]
+    else:
+        container[key] = PLANTED
+    try:
+        found = read_document(document)
+    except ReleaseError as refusal:
+        assert "Jane" not in str(refusal)  # noqa: PT017
+        return
+    texts = {
+        *found.texts,
+        *found.features,
+        *found.classes,
+        *(text for each in found.category_lists for text in each.values),
+    }
+    assert PLANTED in texts or set(found.discloses) - set(whole.discloses)
+
+
 def test_a_border_of_a_statistic_that_no_tree_uses_is_disclosed() -> None:
     document = document_of("statistics-of-categories")
     document["features_info"]["ctrs"][-1]["borders"].append(74971990.0)
     (found,) = (each for each in read_document(document).discloses if each.kind == "other_content")
     assert "features_info.ctrs.borders that no tree uses" in found.says
-
-
-def test_values_are_listed_by_their_columns() -> None:
-    model = read_document(document_of("statistics-of-combined-categories"))
-    lists = {each.column: each.values for each in model.category_lists}
-    assert lists == {"colour": {"blue", "green", "red", "très clair"}, "ward": {"0", "1", "2", "3", "4"}}
 
 
 def test_combinations_of_too_many_categories_are_refused_by_name() -> None:
