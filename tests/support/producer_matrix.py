@@ -219,6 +219,7 @@ def of_catboost(model: ModelIR, archive: Archive, name: str) -> Answers:
         ]
     )
     best = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
+    scores = np.exp(scores) if model.combine == "exp_sum" else scores
     return Answers(scores, [model.classes[i] for i in best] if model.classes else [])
 
 
@@ -307,12 +308,18 @@ PRODUCERS = (
         folder="catboost/producers",
         versions=("1.2.10",),
         refused={
-            "statistics": "statistics of categories (CTR)",
             "hashes": "a category of which the file has the hash alone",
-            "poisson": "has a loss Poisson that is not read",
+            "parts-of-numbers": "of the kind BinarizedTargetMeanValue with parts of numbers",
             "threshold": "another probability than 0.5",
         },
-        leftovers=frozenset(),
+        leftovers=frozenset(
+            {
+                "statistics-beside-one-hot-categories",
+                "statistics-of-categories",
+                "statistics-of-combined-categories",
+                "statistics-of-means-by-categories",
+            }
+        ),
         relative=1e-9,
         answers=of_catboost,
     ),

@@ -16,22 +16,22 @@ MAX_CATEGORIES = 2_000_000
 """So many categories all tests of a model may name, each counted wherever it stands: a set takes 60 bytes for each."""
 
 
-def refuse_many_categories(categories: int, place: str) -> None:
+def refuse_many_categories(categories: int, place: str, remedy: str = "") -> None:
     """ReleaseError where tests name too many categories to be kept in memory."""
     if categories > MAX_CATEGORIES:
-        raise ReleaseError(f"its tests name more than {MAX_CATEGORIES:,} categories in all", place=place)
+        raise ReleaseError(f"its tests name more than {MAX_CATEGORIES:,} categories in all", place=place, remedy=remedy)
 
 
 class CategoryBudget:
     """How many categories the tests of one file have named so far."""
 
-    def __init__(self, place: str) -> None:
-        self.place, self.named = place, 0
+    def __init__(self, place: str, remedy: str = "") -> None:
+        self.place, self.remedy, self.named = place, remedy, 0
 
     def spend(self, categories: int) -> None:
         """Count more; ReleaseError where it becomes too many."""
         self.named += categories
-        refuse_many_categories(self.named, self.place)
+        refuse_many_categories(self.named, self.place, self.remedy)
 
 
 class BitSets:

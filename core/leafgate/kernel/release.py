@@ -69,9 +69,13 @@ LATER_TREES = "later_trees"
 """The kind of the disclosure that a file holds trees with which its model does not predict."""
 
 
+VALUE_COUNTS = "value_counts"
+"""The kind of the disclosure that a file counts the people who have a value of a column, whatever leaf they are at."""
+
+
 def is_never_published(item: FileDisclosure) -> bool:
-    """Does the file hold what no attack reads: a table of people, or trees with which the model does not predict?"""
-    return item.kind in {"training_table", LATER_TREES}
+    """Does the file hold what no attack reads: people, counts of those with a value, or trees that do not predict?"""
+    return item.kind in {"training_table", LATER_TREES, VALUE_COUNTS}
 
 
 NOT_STATED = FileDisclosure("not_stated", "high", "what else it tells is not stated by the reader of its format")

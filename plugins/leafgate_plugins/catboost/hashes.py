@@ -1,10 +1,16 @@
-"""The hash by which CatBoost's tests name a category: the lower 32 bits of CityHash64 1.0 of its UTF-8 text."""
+"""The hashes by which CatBoost names a category, the lower 32 bits of CityHash64 1.0 of its text, and a combination."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 WORD = 2**64 - 1
 K0, K1, K2, K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
 MIX = 0x9DDFEA08EB382D69
+MULTIPLIER = np.uint64(0x4906BA494954CB65)
 LONGEST = 32
 """Bytes of the longest text whose hash is computed here."""
 
@@ -21,6 +27,29 @@ def category_hash(text: str) -> int | None:
     if len(content) > LONGEST:
         return None
     return (_of_long(content) if len(content) > 16 else _of_short(content)) & 0xFFFFFFFF
+
+
+def combined_hashes(hashes: Sequence[int], categories: int, answers: int) -> NDArray[np.uint64]:
+    """The hashes of all combinations of so many categories, and of answers to so many tests.
+
+    Args:
+        hashes: the hashes of the categories, from 0 to below 2^32.
+        categories: how many are combined.
+        answers: how many answers, 0 or 1, are combined with these.
+
+    Returns:
+        Shape (len(hashes), ... , 2, ...).
+
+    Source: CatBoost 1.2, `CalcHashes`, which takes the hash of a category for a signed number.
+
+    >>> combined_hashes([category_hash("a")], 1, 0).tolist()
+    [3257117078185774880]
+    """
+    signed = np.array(hashes, dtype=np.uint32).astype(np.int32).astype(np.uint64)
+    found = np.zeros((), dtype=np.uint64)
+    for values in (*[signed] * categories, *[np.arange(2, dtype=np.uint64)] * answers):
+        found = (found[..., None] + values * MULTIPLIER) * MULTIPLIER
+    return found
 
 
 def _of_short(content: bytes) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from leafgate.api import ReleaseError
 from leafgate.io.json import list_at
-from leafgate.ir.arrays import floats_at
+from leafgate.ir.arrays import CategoryBudget
 from leafgate.readers import (
     CategoryList,
     ModelIR,
@@ -23,10 +22,13 @@ from leafgate.readers import (
     refuse_many_categories,
 )
 from leafgate_plugins.catboost.hashes import category_hash
+from leafgate_plugins.catboost.target_statistics import FEWER_COMBINATIONS, WITH_TEXTS, Statistic, read_statistics
 from leafgate_plugins.catboost.training import learner_of
 from leafgate_plugins.catboost.trees import (
     LeafWeights,
     Split,
+    StatisticTest,
+    borders_at,
     build_tree,
     read_nested,
     read_oblivious,
@@ -34,15 +36,21 @@ from leafgate_plugins.catboost.trees import (
 )
 from leafgate_plugins.catboost.unread import SHAPE, disclosed, unread_content, version_of
 
-NUMBERS = ("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Lq", "Expectile")
+NUMBERS = ("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Lq", "Expectile", "LogCosh")
 """Losses whose model predicts the sum itself."""
 
-LOSSES = ("Logloss", "MultiClass", *NUMBERS)
-MISSING_IS_LOW = {"AsIs": True, "AsFalse": True, "AsTrue": False}
-"""By `nan_value_treatment`: a missing number compares as false, as the least, or as the greatest number."""
+LOGS = ("Poisson", "Tweedie")
+"""Losses whose model predicts the exponential of the sum."""
 
-FLOAT, ONE_HOT = "FloatFeature", "OneHotFeature"
-"""Tests of a number, and of a category."""
+LOSSES = ("Logloss", "MultiClass", *NUMBERS, *LOGS)
+MISSING_IS_LOW = {"AsIs": True, "AsFalse": True, "AsTrue": False}
+"""By `nan_value_treatment`: a missing number compares as false, as the least, or as the greatest number.
+
+Where training had none (`has_nans`), it compares as false.
+"""
+
+FLOAT, ONE_HOT, STATISTIC = "FloatFeature", "OneHotFeature", "OnlineCtr"
+"""Tests of a number, of a category, and of a statistic of categories."""
 
 MAX_CLASSES = 1000
 MAX_SCORE = 1e30
@@ -56,23 +64,36 @@ WORDS_FOR_MISSING = frozenset({"", "?", "<na>", "n/a", "na", "nan", "nat", "none
 
 DOCUMENT = ("ctr_data", "features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees")
 FEATURES = SHAPE.tables["features_info"]
-COMPUTED = {"ctrs": "statistics of categories (CTR)", "text_features": "texts", "embedding_features": "embeddings"}
+COMPUTED = {"text_features": "texts", "embedding_features": "embeddings"}
+
+
+ListedTest = tuple[str, int, float]
+"""A kind, the index of a feature or the number of a statistic, and a border or the hash of a category."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
     """The features: `numeric` and `categorical` have positions in `names` by the file's index of each kind.
 
-    `tests` are all tests in the order by which CatBoost numbers them: a kind, the index of a feature, and a border or
-    the hash of a category.
+    `texts` are the categories that the file lists, `number_of` their positions by their hashes. `tests` are all tests
+    in the order by which CatBoost numbers them.
     """
 
     names: tuple[str, ...]
     numeric: Mapping[int, int]
     categorical: Mapping[int, int]
     missing_low: Mapping[int, bool]
-    category_of: Mapping[int, str]
-    tests: Sequence[tuple[str, int, float]]
+    texts: Sequence[str]
+    number_of: Mapping[int, int]
+    tests: Sequence[ListedTest]
+    statistics: Sequence[Statistic] = ()
+    known_tests: dict[ListedTest, StatisticTest] = field(default_factory=dict)
+
+    def statistic_test(self, test: ListedTest) -> StatisticTest:
+        """A test of a statistic, each made once."""
+        if test not in self.known_tests:
+            self.known_tests[test] = self.statistics[test[1]].test(test[2], self.texts)
+        return self.known_tests[test]
 
 
 def read(content: bytes, place: str) -> ModelIR:
@@ -90,14 +111,14 @@ def read(content: bytes, place: str) -> ModelIR:
     if unreachable:
         tracker.add("numbers of leaves that no row reaches", unreachable)
     has_weights = any(tree.numbers for tree in trees)
-    unspecified = _unspecified_missing(features, exact=has_weights and of_leaves.kind == "rows")
+    unspecified = _unspecified_missing(features, exact=all(tree.size is not None for tree in trees))
     return replace(
-        boosted_model("catboost", features.names, classes, trees),
+        boosted_model("catboost", features.names, classes, trees, log=loss in LOGS),
         base=base,
         discloses=(*disclosed(document, of_leaves.kind if has_weights else None), *tracker.disclosures()),
         unspecified_missing=NO_MISSING_CATEGORY if unspecified else "",
         unspecified_missing_features=unspecified,
-        category_lists=(CategoryList("", frozenset(features.category_of.values())),) if features.category_of else (),
+        category_lists=(CategoryList("", frozenset(features.texts)),) if features.texts else (),
         texts=tracker.texts,
         producer=f"CatBoost {version_of(info)}".strip(),
         learner=learner_of(
@@ -105,6 +126,7 @@ def read(content: bytes, place: str) -> ModelIR:
             loss,
             len(trees) // outputs,
             frozenset(features.names[i] for i in features.categorical.values()),
+            statistics=bool(features.statistics),
         ),
     )
 
@@ -117,8 +139,8 @@ def _unspecified_missing(features: Features, *, exact: bool) -> frozenset[str]:
     to be where no category of the list is a usual word for missing, and the file has the people of every leaf
     (`exact`): an audit compares these with the table, and finds a person who is in another leaf.
     """
-    known = {text.lower() for text in features.category_of.values()}
-    if not features.category_of or (exact and not known & WORDS_FOR_MISSING):
+    known = {text.lower() for text in features.texts}
+    if not features.texts or (exact and not known & WORDS_FOR_MISSING):
         return frozenset()
     return frozenset(features.names[i] for i in features.categorical.values())
 
@@ -131,7 +153,7 @@ def _classes(info: Mapping[str, Any], place: str) -> tuple[str, tuple[str, ...]]
     if loss not in LOSSES:
         named = f" {loss}" if isinstance(loss, str) and loss.isalnum() and loss.isascii() and len(loss) < 40 else ""
         raise ReleaseError(f"has a loss{named} that is not read", place=here, remedy=f"read: {', '.join(LOSSES)}")
-    if loss in NUMBERS:
+    if loss in (*NUMBERS, *LOGS):
         return str(loss), ()
     if info.get("binclass_probability_threshold", "0.5") not in {"0.5", 0.5}:
         raise ReleaseError(
@@ -161,12 +183,11 @@ def _features(document: Mapping[str, Any], place: str) -> Features:
     """The features in the order of the columns that CatBoost was given; a feature without a name has its number."""
     info = object_at(document.get("features_info"), place)
     for key, what in COMPUTED.items():
-        if info.get(key) or (key == "ctrs" and document.get("ctr_data")):
-            remedy = "fit it without these columns"
-            if key == "ctrs":
-                remedy = "fit it with `one_hot_max_size` of at least the number of categories, at most 255"
+        if info.get(key):
             raise ReleaseError(
-                f"has features that are computed from {what}, which is not read", place=place, remedy=remedy
+                f"has features that are computed from {what}, which is not read",
+                place=place,
+                remedy="fit it without these columns",
             )
     refuse_unknown_keys(info, FEATURES, place)
     numeric = _of_kind(info, "float_features", place)
@@ -189,28 +210,34 @@ def _features(document: Mapping[str, Any], place: str) -> Features:
         treatment = each.get("nan_value_treatment")
         if treatment not in MISSING_IS_LOW:
             raise ReleaseError(f"must be one of {', '.join(MISSING_IS_LOW)}", place=f"{place}.nan_value_treatment")
-        missing_low[index] = MISSING_IS_LOW[treatment]
-    return Features(
+        missing_low[index] = MISSING_IS_LOW[treatment] or each.get("has_nans") is not True
+    category_of = _categories(info, f"{place}.cat_features_hash")
+    features = Features(
         names=tuple(names),
         numeric=positions[0],
         categorical=positions[1],
         missing_low=missing_low,
-        category_of=_categories(info, f"{place}.cat_features_hash"),
+        texts=[*category_of.values()],
+        number_of={number: position for position, number in enumerate(category_of)},
         tests=[*_borders(numeric, f"{place}.float_features"), *_values(categorical, f"{place}.categorical_features")],
     )
 
+    def read_element(element: Mapping[str, Any], location: str) -> int | Split:
+        return _element(element, features, location)
 
-def _borders(numeric: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[tuple[str, int, float]]:
-    """The borders of each feature of numbers, which ascend: CatBoost counts how many of them a number is above."""
+    statistics = read_statistics(document, [*category_of], read_element, place)
+    of_statistics = [(STATISTIC, i, border) for i, each in enumerate(statistics) for border in each.borders]
+    return replace(features, statistics=statistics, tests=[*features.tests, *of_statistics])
+
+
+def _borders(numeric: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[ListedTest]:
+    """The borders of each feature of numbers."""
     for index, each in numeric.items():
-        given = np.zeros(0) if each.get("borders") is None else floats_at(each, "borders", place)
-        borders = given.astype(np.float32).tolist()
-        if not all(below < above for below, above in pairwise(borders)):
-            raise ReleaseError("must ascend", place=f"{place}.borders")
+        borders = [] if each.get("borders") is None else borders_at(each, place)
         yield from ((FLOAT, index, border) for border in borders)
 
 
-def _values(categorical: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[tuple[str, int, float]]:
+def _values(categorical: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[ListedTest]:
     """The hashes of the categories of each feature that tests name."""
     for index, each in categorical.items():
         values = [] if each.get("values") is None else list_at(each, "values", place)
@@ -306,9 +333,9 @@ def _trees(
     key = "oblivious_trees" if "oblivious_trees" in document else "trees"
     if "oblivious_trees" in document and "trees" in document:
         raise ReleaseError("has trees of two forms", place=place)
-    result, unreachable = [], 0
+    result, unreachable, budget = [], 0, CategoryBudget(place, FEWER_COMBINATIONS)
 
-    def read_split(item: Any, location: str) -> Split:
+    def read_split(item: Any, location: str) -> Split | StatisticTest:
         return _split(item, features, location)
 
     for i, item in enumerate(list_at(document, key, place)):
@@ -319,47 +346,81 @@ def _trees(
             step, leaves = read_oblivious(tree, read_split, outputs, here)
         else:
             step, leaves = read_nested(tree, read_split, outputs, here)
-        built, away = build_tree(step, leaves, of_leaves, scale)
+        built, away = build_tree(step, leaves, of_leaves, scale, budget)
         result.append(built)
         unreachable += away
     return tuple(result), unreachable
 
 
-def _split(item: Any, features: Features, place: str) -> Split:
+def _split(item: Any, features: Features, place: str) -> Split | StatisticTest:
     """A test of the file."""
     document = object_at(item, place)
-    kind = document.get("split_type")
+    kind, split = document.get("split_type"), None
     if kind == FLOAT:
         refuse_unknown_keys(document, ("border", "float_feature_index", "split_index", "split_type"), place)
-        index, border = _index(document, "float_feature_index", features.numeric, place), document.get("border")
-        if border is None or not is_number(border) or abs(border) > float(np.finfo(np.float32).max):
-            raise ReleaseError("must be a number of single precision", place=f"{place}.border")
-        single = float(np.float32(border))
-        _refuse_another_test(document, (FLOAT, index, single), features, place)
-        return Split(feature=features.numeric[index], border=single, missing_low=features.missing_low[index])
-    if kind == ONE_HOT:
+        test, split = _number_test(document, features, place)
+    elif kind == ONE_HOT:
         refuse_unknown_keys(document, ("cat_feature_index", "split_index", "split_type", "value"), place)
-        index, value = _index(document, "cat_feature_index", features.categorical, place), document.get("value")
-        category = features.category_of.get(value % HASHES) if type(value) is int else None
-        if category is None or type(value) is not int:
-            raise ReleaseError(
-                "asks for a category of which the file has the hash alone",
-                place=place,
-                remedy='save it with `save_model(path, format="json", pool=Pool(X, cat_features=...))`, which lists '
-                "the categories",
-            )
-        _refuse_another_test(document, (ONE_HOT, index, value), features, place)
-        return Split(feature=features.categorical[index], category=category)
-    raise ReleaseError(
-        "has a test of statistics of categories, texts or embeddings, which is not read",
-        place=f"{place}.split_type",
-        remedy="fit it with `one_hot_max_size` of at least the number of categories, at most 255",
-    )
+        test, split = _category_test(document, features, place)
+    elif kind == STATISTIC:
+        refuse_unknown_keys(document, ("border", "ctr_target_border_idx", "split_index", "split_type"), place)
+        test = (STATISTIC, _statistic_of(document, features, place), _border(document, place))
+    else:
+        raise ReleaseError(
+            "has a test of texts or embeddings, which is not read",
+            place=f"{place}.split_type",
+            remedy="fit it without these columns",
+        )
+    _refuse_another_test(document, test, features, place)
+    return features.statistic_test(test) if split is None else split
 
 
-def _refuse_another_test(
-    document: Mapping[str, Any], test: tuple[str, int, float], features: Features, place: str
-) -> None:
+def _statistic_of(document: Mapping[str, Any], features: Features, place: str) -> int:
+    """The number of the statistic that a test asks for, which the number of the test alone names; -1 for none."""
+    number = _whole_number(document, "split_index", place)
+    kind, statistic, _ = features.tests[number] if number < len(features.tests) else ("", 0, 0.0)
+    if kind != STATISTIC or features.statistics[statistic].target_border != document.get("ctr_target_border_idx"):
+        return -1
+    return statistic
+
+
+def _element(document: Mapping[str, Any], features: Features, place: str) -> int | Split:
+    """An element of a combination: the position of a feature of categories, or a test of the file."""
+    if "float_feature_index" in document:
+        test, split = _number_test(document, features, place)
+    elif "value" in document:
+        test, split = _category_test(document, features, place)
+    else:
+        return features.categorical[_index(document, "cat_feature_index", features.categorical, place)]
+    if test not in features.tests:
+        raise ReleaseError("is no test in the lists of `features_info`", place=place)
+    return split
+
+
+def _number_test(document: Mapping[str, Any], features: Features, place: str) -> tuple[ListedTest, Split]:
+    """A test of a number, and how the lists of tests have it."""
+    index, border = _index(document, "float_feature_index", features.numeric, place), _border(document, place)
+    split = Split(feature=features.numeric[index], border=border, missing_low=features.missing_low[index])
+    return (FLOAT, index, border), split
+
+
+def _border(document: Mapping[str, Any], place: str) -> float:
+    border = document.get("border")
+    if border is None or not is_number(border) or abs(border) > float(np.finfo(np.float32).max):
+        raise ReleaseError("must be a number of single precision", place=f"{place}.border")
+    return float(np.float32(border))
+
+
+def _category_test(document: Mapping[str, Any], features: Features, place: str) -> tuple[ListedTest, Split]:
+    """A test of a category, and how the lists of tests have it."""
+    index, value = _index(document, "cat_feature_index", features.categorical, place), document.get("value")
+    number = features.number_of.get(value % HASHES) if type(value) is int else None
+    if number is None or type(value) is not int:
+        raise ReleaseError("asks for a category of which the file has the hash alone", place=place, remedy=WITH_TEXTS)
+    return (ONE_HOT, index, value), Split.of_texts(features.categorical[index], [number], features.texts)
+
+
+def _refuse_another_test(document: Mapping[str, Any], test: ListedTest, features: Features, place: str) -> None:
     """Refuse a test that is not the one its number names: CatBoost opens a file by these numbers alone."""
     number = _whole_number(document, "split_index", place)
     if number >= len(features.tests) or features.tests[number] != test:

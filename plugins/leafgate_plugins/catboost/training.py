@@ -39,6 +39,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 BOOTSTRAP = {"type": "bootstrap_type", "subsample": "subsample", "bagging_temperature": "bagging_temperature"}
 BINARIZATION = ("border_count", "nan_mode")
+COMPLEXITY = "max_ctr_complexity"
 FOLLOW = {"Lossguide": ("max_leaves",)}
 """Parameters that CatBoost takes with some ways to grow trees alone."""
 
@@ -48,16 +49,27 @@ PARAMETERS = frozenset(
         *BOOTSTRAP.values(),
         *BINARIZATION,
         *(name for names in FOLLOW.values() for name in names),
+        COMPLEXITY,
         "iterations",
     }
 )
 """Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
 
+STATISTICS = frozenset(
+    {
+        *("combinations_ctr", "counter_calc_method", "ctr_leaf_count_limit", "ctr_target_border_count"),
+        *("per_feature_ctr", "simple_ctr", "store_all_simple_ctr"),
+    }
+)
+"""Parameters of statistics of categories, with which no classifier is fitted here."""
+
 COMPUTED = frozenset({"allow_writing_files", "loss_function", "random_seed", "task_type", "thread_count", "verbose"})
 """Parameters that say how a model is computed, or follow from the classes; they are not used."""
 
 
-def learner_of(parameters: Mapping[str, Any], loss: str, rounds: int, categories: frozenset[str]) -> Learner | None:
+def learner_of(
+    parameters: Mapping[str, Any], loss: str, rounds: int, categories: frozenset[str], *, statistics: bool
+) -> Learner | None:
     """The classifier that was fitted; None for what it is not fitted for, or where rows or features had weights.
 
     Args:
@@ -65,15 +77,20 @@ def learner_of(parameters: Mapping[str, Any], loss: str, rounds: int, categories
         loss: the loss.
         rounds: how many trees of a class there are.
         categories: the names of the features that are categories.
+        statistics: whether some test asks for a statistic of categories.
     """
     options = {key: _table(parameters, key) for key in (*GROUPS, "data_processing_options")}
     trees, data = options["tree_learner_options"], options["data_processing_options"]
     weighted = data.get("class_weights") or data.get("auto_class_weights", "None") != "None"
+    if statistics and STATISTICS & _table(parameters, "flat_params").keys():
+        return None
     if loss not in LOSSES or weighted or trees.get("monotone_constraints") or not trees:
         return None
     found = {name: options[part].get(name) for part, names in GROUPS.items() for name in names}
     found |= {own: _table(trees, "bootstrap").get(name) for name, own in BOOTSTRAP.items()}
     found |= {name: _table(data, "float_features_binarization").get(name) for name in BINARIZATION}
+    if statistics:
+        found[COMPLEXITY] = options["cat_feature_params"].get(COMPLEXITY)
     found |= {name: trees.get(name) for name in FOLLOW.get(str(trees.get("grow_policy")), ())}
     if found["bootstrap_type"] not in {"MVS", "Bernoulli", "Poisson"}:
         del found["subsample"]

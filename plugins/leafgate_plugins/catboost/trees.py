@@ -1,43 +1,125 @@
 """The nodes of CatBoost's trees: oblivious ones, which have one test a level, and nested ones.
 
-CatBoost asks whether a number is above a border, or a category has a hash. A test whose answer follows from tests
-above it is left out, because no row can take its other branch.
+CatBoost asks whether a number is above a border, whether a category has a hash, or whether a statistic of categories
+is above a border, which some combinations of categories are: these are asked for one by one. A test whose answer
+follows from tests above it is left out, because no row can take its other branch.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import Any, Self
 
 import numpy as np
 
 from leafgate.api import Floats, ReleaseError
 from leafgate.io.json import list_at, unknown_key
-from leafgate.ir.arrays import floats_at
+from leafgate.ir.arrays import CategoryBudget, floats_at
 from leafgate.readers import NodeNumbers, NumberKind, TreeIR, TreeIRBuilder, is_number, object_at
 
 MAX_DEPTH = 16
 """CatBoost grows no deeper oblivious trees."""
 
+ANY_TEXT = -1
+"""The bits of all texts, those among them that have no number."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A test: whether a number is above `border`, or where there is a `category`, whether this is the cell."""
+    """A test: whether a number is above `border`, or where there are `texts`, whether the cell is one of these.
+
+    The texts that a file lists have numbers; text i is bit i of `bits`. The texts that are possible are such bits, too;
+    they are negative where texts that no file lists are possible.
+    """
 
     feature: int
     border: float = math.inf
-    category: str | None = None
+    texts: frozenset[str] | None = None
+    bits: int = 0
     missing_low: bool = False
+
+    @classmethod
+    def of_texts(cls, feature: int, numbers: Sequence[int], texts: Sequence[str]) -> Self:
+        """The test whether a category is one of the texts with these numbers."""
+        chosen = frozenset(texts[number] for number in numbers)
+        return cls(feature=feature, texts=chosen, bits=sum(1 << number for number in numbers))
+
+    def resolve(self, known: Known) -> Split | bool:
+        """The test itself, or its answer where that follows from what is known."""
+        answers = _possible_answers(self, known)
+        return self if len(answers) == 2 else answers[0][0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatisticTest:
+    """Whether a statistic of a combination is above a border.
+
+    Attributes:
+        bits: tests whose answers are combined with categories.
+        exceptions: by these answers, the combinations of categories that are not answered as all others.
+        otherwise: the answer for all others.
+    """
+
+    bits: tuple[Split, ...]
+    exceptions: Mapping[tuple[bool, ...], Groups]
+    otherwise: bool
+
+    def resolve(self, known: Known) -> Split | bool:
+        """The first test of one feature that is needed for the answer, or this where it follows from what is known."""
+        answers = []
+        for bit in self.bits:
+            answer = bit.resolve(known)
+            if isinstance(answer, Split):
+                return answer
+            answers.append(answer)
+        if tuple(answers) not in self.exceptions:
+            return self.otherwise
+        groups = self.exceptions[tuple(answers)]
+        while groups:
+            possible = known.get(groups[0][0].feature, ANY_TEXT)
+            there = [(split, rest) for split, rest in groups if split.bits & possible]
+            if not there:
+                return self.otherwise
+            (first, rest), *_ = there
+            if len(there) > 1 or possible & ~first.bits:
+                return _any_of([split for split, _ in there[: (len(there) + 1) // 2]])
+            groups = rest
+        return not self.otherwise
+
+
+def _any_of(splits: Sequence[Split]) -> Split:
+    """Whether a category is one of the texts of any of these tests of it."""
+    texts = frozenset[str]().union(*(split.texts or () for split in splits))
+    return Split(feature=splits[0].feature, texts=texts, bits=reduce(or_, (split.bits for split in splits)))
+
+
+Groups = tuple[tuple[Split, "Groups"], ...]
+"""Tests of a category for groups of its texts, each with those of the next category; empty after the last one.
+
+With a text of no group a combination is no exception. Half of the groups are asked for at a time.
+"""
+
+Test = Split | StatisticTest
+Known = Mapping[int, Any]
+"""What tests say of a feature: of a number the interval that it is in, of a category the bits of the possible texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeafTable:
-    """The leaves of a tree: shape (n_leaves, n_outputs), and shape (n_leaves,) or None where the file has none."""
+    """The leaves of a tree: shape (n_leaves, n_outputs), and shape (n_leaves,) or None where the file has none.
+
+    Where tests of the tree ask for statistics (`of_statistics`), the weights are of the people who were at a leaf while
+    the model was trained, when the statistics of each were of others before it: other people are there now.
+    """
 
     values: Floats
     weights: Floats | None
+    of_statistics: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +133,10 @@ class LeafWeights:
 Position = tuple[int, int]
 """A place in a tree: level and number of the node in it of an oblivious tree, number and 0 of a nested one."""
 
-Step = Callable[[Position], tuple[Split, Position, Position] | int]
+Step = Callable[[Position], tuple[Test, Position, Position] | int]
 """The test at a position with the positions after `no` and `yes`, or the number of a leaf."""
 
-ReadSplit = Callable[[Any, str], Split]
+ReadSplit = Callable[[Any, str], Test]
 
 
 def read_oblivious(
@@ -70,23 +152,27 @@ def read_oblivious(
     values = floats_at(document, "leaf_values", place, ends * outputs).reshape(ends, outputs)
     weights = floats_at(document, "leaf_weights", place, ends) if document.get("leaf_weights") else None
 
-    def step(position: Position) -> tuple[Split, Position, Position] | int:
+    def step(position: Position) -> tuple[Test, Position, Position] | int:
         level, number = position
         if level == len(splits):
             return number
         return splits[level], (level + 1, number), (level + 1, number | 1 << level)
 
-    return step, LeafTable(values=values, weights=weights)
+    return step, LeafTable(values=values, weights=weights, of_statistics=_ask_statistics(splits))
+
+
+def _ask_statistics(tests: Iterable[Test]) -> bool:
+    return any(isinstance(test, StatisticTest) for test in tests)
 
 
 def read_nested(document: Mapping[str, Any], read_split: ReadSplit, outputs: int, place: str) -> tuple[Step, LeafTable]:
     """The tests and leaves of a tree whose tests hold their branches, `right` for yes."""
-    nodes: list[tuple[Split, Position, Position] | int] = []
+    nodes: list[tuple[Test, Position, Position] | int] = []
     values: list[list[Any]] = []
     weights: list[Any] = []
     waiting: list[tuple[Any, int, bool]] = [(document, -1, False)]
     branches: dict[tuple[int, bool], int] = {}
-    splits: dict[int, Split] = {}
+    splits: dict[int, Test] = {}
     while waiting:
         item, parent, yes = waiting.pop()
         number, node = len(nodes), object_at(item, place)
@@ -109,8 +195,20 @@ def read_nested(document: Mapping[str, Any], read_split: ReadSplit, outputs: int
     known = [each for each in weights if each is not None]
     if not all(map(is_number, known)) or len(known) not in {0, len(weights)}:
         raise ReleaseError("must be a number on every leaf, or on none", place=f"{place}.weight")
-    table = LeafTable(values=np.array(values, dtype=float), weights=np.array(weights, dtype=float) if known else None)
+    table = LeafTable(
+        values=np.array(values, dtype=float),
+        weights=np.array(weights, dtype=float) if known else None,
+        of_statistics=_ask_statistics(splits.values()),
+    )
     return lambda position: nodes[position[0]], table
+
+
+def borders_at(document: Mapping[str, Any], place: str) -> list[float]:
+    """The borders of a feature or a statistic, which ascend: CatBoost counts how many of them a number is above."""
+    borders: list[float] = floats_at(document, "borders", place).astype(np.float32).tolist()
+    if not all(below < above for below, above in pairwise(borders)):
+        raise ReleaseError("must ascend", place=f"{place}.borders")
+    return borders
 
 
 def refuse_unknown_keys(document: Mapping[str, Any], known: Collection[str], place: str) -> None:
@@ -120,7 +218,9 @@ def refuse_unknown_keys(document: Mapping[str, Any], known: Collection[str], pla
         raise unknown_key(strange, place, "save it with CatBoost 1.2, which writes no such key")
 
 
-def build_tree(step: Step, leaves: LeafTable, of_leaves: LeafWeights, scale: float) -> tuple[TreeIR, int]:
+def build_tree(
+    step: Step, leaves: LeafTable, of_leaves: LeafWeights, scale: float, budget: CategoryBudget
+) -> tuple[TreeIR, int]:
     """The tree, and how many numbers stand on leaves that no row can reach.
 
     Args:
@@ -128,32 +228,45 @@ def build_tree(step: Step, leaves: LeafTable, of_leaves: LeafWeights, scale: flo
         leaves: the leaves, whose values are multiplied by `scale`.
         of_leaves: what the weights of leaves are.
         scale: the file's scale.
+        budget: how many categories the tests of the file may name.
     """
     builder, leaf_of = TreeIRBuilder(), dict[int, int]()
-    # What the tests above say: of a number the interval, of a category the one it is and those that it is not.
-    waiting: list[tuple[Position, int, int, dict[int, Any]]] = [((0, 0), -1, 0, {})]
+    waiting: list[tuple[Position, int, int, Known]] = [((0, 0), -1, 0, {})]
     while waiting:
         position, parent, branch, known = waiting.pop()
-        found = step(position)
-        while not isinstance(found, int) and len(answers := _possible_answers(found[0], known)) == 1:
-            ((yes, known),) = answers
-            found = step(found[2] if yes else found[1])
-        if isinstance(found, int):
-            node = builder.add()
-            leaf_of[node] = found
-        else:
-            split = found[0]
-            if split.category is None:
-                node = builder.add(split.feature, split.border, float32=True, missing_low=split.missing_low)
-            else:
-                node = builder.add(split.feature, subset=[split.category])
-            for yes, after in _possible_answers(split, known):
+        position, asked = _first_asked(step, position, known)
+        if isinstance(asked, Split):
+            # A test of a combination becomes many nodes: each counts, whatever it asks for.
+            budget.spend(len(asked.texts or ()) + leaves.of_statistics)
+            node = _add(builder, asked)
+            for yes, after in _possible_answers(asked, known):
                 # A category of the subset goes low, a number above the border high.
-                goes_high = yes == (split.category is None)
-                waiting.append((found[2] if yes else found[1], node, int(goes_high), after))
+                waiting.append((position, node, int(yes == (asked.texts is None)), after))
+        else:
+            node = builder.add()
+            leaf_of[node] = asked
         if parent >= 0:
             builder.children[parent][branch] = node
     return _with_numbers(builder, leaf_of, leaves, of_leaves, scale)
+
+
+def _first_asked(step: Step, position: Position, known: Known) -> tuple[Position, Split | int]:
+    """The first test from a position on whose answer is not known, and its position; or a leaf."""
+    found = step(position)
+    while not isinstance(found, int):
+        answer = found[0].resolve(known)
+        if isinstance(answer, Split):
+            return position, answer
+        position = found[2] if answer else found[1]
+        found = step(position)
+    return position, found
+
+
+def _add(builder: TreeIRBuilder, split: Split) -> int:
+    """Add the node of a test."""
+    if split.texts is None:
+        return builder.add(split.feature, split.border, float32=True, missing_low=split.missing_low)
+    return builder.add(split.feature, subset=split.texts)
 
 
 def _with_numbers(
@@ -168,9 +281,12 @@ def _with_numbers(
     if leaves.weights is None:
         return builder.build(values=scores), unreachable
     unreachable += int(np.count_nonzero(leaves.weights[away]))
-    counted = np.full(len(builder), np.nan)
-    counted[nodes] = leaves.weights[numbers]
-    size = _sums(builder, counted) if of_leaves.kind == "rows" else None
+    counted, size = np.full(len(builder), np.nan), None
+    if leaves.of_statistics:
+        counted[0] = leaves.weights.sum()
+    else:
+        counted[nodes] = leaves.weights[numbers]
+        size = _sums(builder, counted) if of_leaves.kind == "rows" else None
     weights = NodeNumbers("leaf_weights", of_leaves.kind, counted, class_weights=of_leaves.class_weights)
     return builder.build(values=scores, size=size, numbers=[weights]), unreachable
 
@@ -185,18 +301,14 @@ def _sums(builder: TreeIRBuilder, counted: Floats) -> Floats:
     return sums
 
 
-def _possible_answers(split: Split, known: Mapping[int, Any]) -> list[tuple[bool, dict[int, Any]]]:
+def _possible_answers(split: Split, known: Known) -> Sequence[tuple[bool, Known]]:
     """The answers that are possible after what is known, each with what is known then."""
-    if split.category is None:
+    if split.texts is None:
         above, up_to = known.get(split.feature, (-math.inf, math.inf))
         answers = [(False, {**known, split.feature: (above, min(up_to, split.border))})] if split.border > above else []
         if split.border < up_to:
             answers.append((True, {**known, split.feature: (max(above, split.border), up_to)}))
         return answers
-    only, never = known.get(split.feature, (None, frozenset()))
-    if only is not None or split.category in never:
-        return [(only == split.category, dict(known))]
-    return [
-        (False, {**known, split.feature: (None, never | {split.category})}),
-        (True, {**known, split.feature: (split.category, never)}),
-    ]
+    possible = known.get(split.feature, ANY_TEXT)
+    parts = ((False, possible & ~split.bits), (True, possible & split.bits))
+    return [(yes, {**known, split.feature: bits}) for yes, bits in parts if bits]

@@ -83,6 +83,7 @@ def disclosed(document: Mapping[str, Any], kind: NumberKind | None) -> list[File
         "rows": kind == "rows",
         "weight": kind not in {"rows", None},
         "cat_features_hash": bool(features.get("cat_features_hash")),
+        "ctr_data": bool(document.get("ctr_data")),
         "has_nans": any(each.get("has_nans") for each in numeric),
         "training": bool(info.get("training")),
         "train_finish_time": bool(info.get("train_finish_time")),
@@ -103,8 +104,6 @@ def unread_content(document: Mapping[str, Any], names: Sequence[str], trees: Seq
         limits,
         "features_info",
     )
-    if document.get("ctr_data"):
-        tracker.add("ctr_data", content_size(document["ctr_data"]))
     every = [*(features.get("float_features") or ()), *(features.get("categorical_features") or ())]
     shown = [each.get("feature_name", "") for each in every]
     tracker.check_texts("features_info.feature_name", [each for each in shown if isinstance(each, str)], names)
@@ -124,11 +123,14 @@ def _check_flags(tracker: UnreadTracker, features: Mapping[str, Any]) -> None:
 def _check_borders(tracker: UnreadTracker, document: Mapping[str, Any], trees: Sequence[TreeIR]) -> None:
     """Check that borders, and values of categories, are those of tests: others are content that predicts nothing."""
     asked: dict[tuple[str, int], set[float]] = {}
-    for split in _splits(document):
-        if split["split_type"] == "FloatFeature":
-            asked.setdefault(("float", split["float_feature_index"]), set()).add(split["border"])
-        else:
-            asked.setdefault(("category", split["cat_feature_index"]), set()).add(split["value"])
+    of_statistics = set()
+    for test in _tests(document):
+        if "float_feature_index" in test:
+            asked.setdefault(("float", test["float_feature_index"]), set()).add(test["border"])
+        elif "value" in test:
+            asked.setdefault(("category", test["cat_feature_index"]), set()).add(test["value"])
+        elif "split_index" in test:
+            of_statistics.add(test["split_index"])
     features = document["features_info"]
     for key, kind, where in (("float_features", "float", "borders"), ("categorical_features", "category", "values")):
         for each in features.get(key) or ():
@@ -138,10 +140,15 @@ def _check_borders(tracker: UnreadTracker, document: Mapping[str, Any], trees: S
                 tracker.add(f"features_info.{where} that no tree uses", unused)
             if numbers is not None and len(set(numbers.tolist())) < len(numbers):
                 tracker.add(f"features_info.{where}", len(numbers))
+    listed = sum(len(each["borders"]) for each in features.get("ctrs") or ())
+    if listed > len(of_statistics):
+        tracker.add("features_info.ctrs.borders that no tree uses", listed - len(of_statistics))
 
 
-def _splits(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every test of the file."""
+def _tests(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every test of the file, and every element of a statistic."""
+    for statistic in document["features_info"].get("ctrs") or ():
+        yield from statistic["elements"]
     for tree in document.get("oblivious_trees") or ():
         yield from tree["splits"] or ()
     waiting = list(document.get("trees") or ())

@@ -97,9 +97,11 @@ def test_weights_of_leaves_are_what_the_people_of_each_class_weigh() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("statistics", r"statistics of categories \(CTR\).*one_hot_max_size"),
+        (
+            "parts-of-numbers",
+            r"statistics \(CTR\) of the kind BinarizedTargetMeanValue with parts of numbers.*simple_ctr",
+        ),
         ("hashes", r"a category of which the file has the hash alone.*pool=Pool"),
-        ("poisson", r"has a loss Poisson that is not read.*RMSE"),
         ("threshold", r"another probability than 0\.5.*set_probability_threshold"),
     ],
 )

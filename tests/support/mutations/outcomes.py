@@ -115,6 +115,7 @@ def _with_codes(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
     }
     if not names:
         return model, columns
+    names |= {name for number, name in enumerate(model.features) if number not in model.asked}
     texts: dict[str, float] = {}
 
     def code(cell: float | str) -> float:

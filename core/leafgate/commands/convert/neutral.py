@@ -19,7 +19,7 @@ from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_
 from leafgate.io.release_codec import read_disclosure
 from leafgate.ir.features import LookupPrecision
 from leafgate.ir.model import FLAGS, LEARNER_SETTINGS
-from leafgate.kernel.release import LATER_TREES, Counted
+from leafgate.kernel.release import LATER_TREES, VALUE_COUNTS, Counted
 from leafgate.readers import (
     COUNTS_DISCLOSURE,
     LEAF,
@@ -210,6 +210,10 @@ WORDS = frozenset({"discloses", "untold_missing", "why"})
 """Texts that are compared with what the readers say, each on its own."""
 
 
+NOT_WRITTEN = frozenset({LATER_TREES, VALUE_COUNTS})
+"""What files of other formats hold besides a model, and neutral ones do not."""
+
+
 def written(model: ModelIR) -> bytes:
     """The model as a neutral file; the same bytes for the same model.
 
@@ -235,7 +239,7 @@ def document_of(model: ModelIR) -> dict[str, Any]:
         "origins": None if model.origins is None else [_origin_document(origin, number) for origin in model.origins],
         **({"groups": [dict(table) for table in tables.values()]} if tables else {}),
         **written_object(model, LEAVES),
-        "discloses": [item.written() for item in model.discloses if item.kind != LATER_TREES],
+        "discloses": [item.written() for item in model.discloses if item.kind not in NOT_WRITTEN],
         "trees": [_tree_document(tree) for tree in model.trees],
     }
 

@@ -199,7 +199,10 @@ class _Judgement:
         return name in self.columns and self.columns[name].numeric
 
     def values_of_some_column(self, values: Collection[str]) -> None:
-        """Judge a list that names no column: as one of the column that knows all of it, and has least few of it."""
+        """Judge a list that names no column: as one of the column that knows all of it, and has least few of it.
+
+        Where none does, as values of all columns together.
+        """
         homes = [name for name in self.cells if all(self._is_known(name, value) for value in values)]
         if homes:
             self.values_of(min(homes, key=lambda name: sum(map(self.cells[name].has_few, values))), values)
@@ -211,7 +214,8 @@ class _Judgement:
                     self.numbers_of(column.name, numbers)
             return
         self.texts |= {name for name, cells in self.cells.items() if any(map(cells.has_few, values))}
-        self.strange.add("")
+        if not all(any(self._is_known(name, value) for name in self.cells) for value in values):
+            self.strange.add("")
 
     def numbers_of(self, name: str, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> None:
         """Judge numbers that tests compare with those of a column; those that nobody's can be, as cells of any column.

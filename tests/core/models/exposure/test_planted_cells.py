@@ -77,6 +77,16 @@ SCHEMA = Schema(
 )
 
 
+def test_a_list_of_the_values_of_several_columns_is_judged_by_all_of_them() -> None:
+    def kinds(*more: str) -> list[str]:
+        content = FileContent({}, unplaced=(frozenset({*TOWNS, *JOBS, *more}),))
+        return [f"{item.kind} {item.says.split()[0]}" for item in cells_disclosed(content, table(), FEW)]
+
+    assert kinds() == []
+    assert kinds("nobody's job") == ["people_listed values"]
+    assert kinds(str(people()["name"][7])) == ["people_listed texts"]
+
+
 @cache
 def table() -> Table:
     frame = people()

@@ -7,7 +7,7 @@ It needs CatBoost and pandas alone, and writes FOLDER/VERSION.zip:
 - a JSON file for each case of `CASES`;
 - `CASE.csv`, rows with the model's answers: made-up people, then for every border a row on it and one right above
   it, for every number a row where it is missing, and one with each category. An empty cell is missing. `raw.NUMBER`
-  is a score before its last transform, and `label` the class where the case has classes.
+  is a score of classes before its last transform, or the number that it predicts, and `label` the class.
 """
 
 import json
@@ -38,6 +38,8 @@ USUAL = {
 LOGLOSS = {"loss_function": "Logloss"}
 MULTI = {"loss_function": "MultiClass"}
 RMSE = {"loss_function": "RMSE"}
+STATISTICS = {"categories": True, "one_hot_max_size": 2, "depth": 3}
+COMBINED = {**STATISTICS, "iterations": 12, "model_size_reg": 0, "max_ctr_complexity": 3, "random_strength": 3}
 CASES: dict[str, dict[str, Any]] = {
     "logloss": LOGLOSS,
     "logloss-deep": {**LOGLOSS, "depth": 4},
@@ -66,11 +68,23 @@ CASES: dict[str, dict[str, Any]] = {
     "huber": {"loss_function": "Huber:delta=2"},
     "lq": {"loss_function": "Lq:q=2"},
     "expectile": {"loss_function": "Expectile:alpha=0.3"},
+    "logcosh": {"loss_function": "LogCosh"},
+    "poisson": {"loss_function": "Poisson"},
+    "tweedie": {"loss_function": "Tweedie:variance_power=1.5"},
+    "statistics-of-categories": {**LOGLOSS, **STATISTICS},
+    "statistics-of-combined-categories": {**LOGLOSS, **COMBINED},
+    "statistics-beside-one-hot-categories": {**LOGLOSS, **COMBINED, "one_hot_max_size": 4},
+    "statistics-of-three-by-categories": {**MULTI, **STATISTICS, "kinds": 3, "simple_ctr": ["Borders", "Buckets"]},
+    "statistics-of-means-by-categories": {
+        **RMSE,
+        **STATISTICS,
+        "grow_policy": "Depthwise",
+        "simple_ctr": ["BinarizedTargetMeanValue:Prior=0.3", "Counter:Prior=0.7"],
+    },
 }
 REFUSED: dict[str, dict[str, Any]] = {
-    "statistics": {**LOGLOSS, "categories": True, "one_hot_max_size": 2},
     "hashes": {**LOGLOSS, "categories": True, "depth": 4, "pool": False},
-    "poisson": {"loss_function": "Poisson"},
+    "parts-of-numbers": {**RMSE, **STATISTICS, "simple_ctr": ["BinarizedTargetMeanValue:TargetBorderCount=3"]},
     "threshold": {**LOGLOSS, "threshold": 0.3},
 }
 """Models that are refused: files without answers."""
@@ -110,7 +124,7 @@ def asked_of(rows: pd.DataFrame, document: dict[str, Any]) -> pd.DataFrame:
         borders = [np.float32(border) for border in each["borders"]]
         cells = [*borders, *(np.nextafter(border, np.float32(np.inf)) for border in borders), np.nan]
         changed += [{**rows.iloc[i % len(rows)], name: float(cell)} for i, cell in enumerate(cells)]
-    for name in set(CATEGORIES) & set(rows):
+    for name in (each for each in CATEGORIES if each in rows):
         for i, cell in enumerate([*sorted(set(rows[name])), "unheard of"]):
             changed.append({**rows.iloc[i], name: cell})
     return pd.concat([rows, pd.DataFrame(changed)], ignore_index=True)
@@ -152,9 +166,11 @@ def main(folder: Path) -> None:
                 continue
             asked = asked_of(rows, json.loads(content))
             given = asked if case.get("names", True) else asked.to_numpy()
-            raw = np.reshape(model.predict(given, prediction_type="RawFormulaVal"), (len(asked), -1))
+            classifies = isinstance(model, catboost.CatBoostClassifier)
+            kind = {"prediction_type": "RawFormulaVal"} if classifies else {}
+            raw = np.reshape(model.predict(given, **kind), (len(asked), -1))
             answers = asked.assign(**{f"raw.{i}": column for i, column in enumerate(raw.T)})
-            if isinstance(model, catboost.CatBoostClassifier):
+            if classifies:
                 answers["label"] = model.predict(given).ravel()
             files[f"{name}.csv"] = answers.to_csv(index=False, float_format="%.17g").encode()
     write_archive(folder / f"{catboost.__version__}.zip", files)
