@@ -54,5 +54,6 @@ if TYPE_CHECKING:
     from leafgate.ir.unread import ContentKind as ContentKind
     from leafgate.ir.unread import UnreadTracker as UnreadTracker
     from leafgate.ir.unread import content_size as content_size
+    from leafgate.kernel.release import CalibratedSum as CalibratedSum
 
 __getattr__, __dir__ = lazy_exports(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import CompactIds
 from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.release import Combine, NaiveBayes, Release
+from leafgate.kernel.release import CalibratedSum, Combine, NaiveBayes, Release
 from leafgate.kernel.schema import bin_of
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import TreeArrays, leaf_arrays, tree_arrays
@@ -25,8 +26,9 @@ def predict(release: Release, table: Table) -> NDArray[np.int64]:
     """Predict the class of each row.
 
     Naive Bayes predicts the most probable class. One tree predicts its leaf's label; `vote` counts labels, `sum` adds
-    the leaves' counts, `mean_per_tree` their shares and `boost` their scores; a tie goes to the first class. A
-    predicted number counts as the interval in which it lies, beyond all intervals as the outermost.
+    the leaves' counts, `mean_per_tree` their shares and `boost` their scores, or the shares that a calibration makes
+    of them; a tie goes to the first class. A predicted number counts as the interval in which it lies, beyond all
+    intervals as the outermost.
 
     Returns:
         Positions in the release's classes, shape (n_rows,); -1 where no tree has a leaf for the row.
@@ -73,15 +75,51 @@ def votes_at_leaves(release: Release, leaf_of_tree: Iterable[CompactIds], n_rows
         return _number_votes(release, leaf_of_tree, n_rows)
     votes = np.zeros((n_rows, len(release.classes)))
     has_vote = np.zeros(n_rows, dtype=bool)
-    for tree, leaf in zip(release.trees, leaf_of_tree, strict=True):
+    sums = release.calibrated_sums if release.combine == "boost" else ()
+    last_tree = dict(zip(itertools.accumulate(each.trees for each in sums), sums, strict=True))
+    shares = np.zeros(votes.shape)
+    for number, (tree, leaf) in enumerate(zip(release.trees, leaf_of_tree, strict=True), 1):
         added = _votes_of_tree(release, tree_arrays(tree))
         if np.isnan(added).any() and np.isnan(added[leaf]).any():
             raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
         votes += added.take(leaf, axis=0)
         if not has_vote.all():
             has_vote |= (leaf != NOWHERE) if release.combine == "boost" else (added.sum(axis=1) > 0).take(leaf)
+        if number in last_tree:
+            shares += shares_of_sum(votes, last_tree[number])
+            votes[:] = 0
+    votes = shares / len(sums) if sums else votes
     votes[~has_vote] = np.nan
     return votes
+
+
+def shares_of_sum(scores: NDArray[np.float64], calibrated: CalibratedSum) -> NDArray[np.float64]:
+    """The shares of classes that the link of some trees makes of what their leaves' scores add up to.
+
+    Args:
+        scores: shape (n_rows, n_classes).
+        calibrated: the trees.
+
+    Returns:
+        Shape (n_rows, n_classes), rows sum to 1.
+
+    Source: scikit-learn 1.9, `sklearn.calibration._CalibratedClassifier.predict_proba`.
+    """
+    scores = scores / calibrated.trees if calibrated.is_mean else scores
+    if calibrated.link == "softmax":
+        return scores_of_votes(scores, "boost")
+    if calibrated.link == "logistic":
+        with np.errstate(over="ignore"):
+            shares = 1 / (1 + np.exp(-scores))
+    else:
+        shares = np.zeros_like(scores)
+        for k, points in enumerate(calibrated.points):
+            shares[:, k] = np.interp(scores[:, k], *np.array(points).T) if points else 0.0
+        if () in calibrated.points:
+            shares[:, calibrated.points.index(())] = 1 - shares.sum(axis=1)
+            return shares
+    total = shares.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(shares, total, out=np.full_like(shares, 1 / shares.shape[1]), where=total > 0))
 
 
 def class_scores(release: Release, table: Table) -> NDArray[np.float64]:
@@ -89,7 +127,7 @@ def class_scores(release: Release, table: Table) -> NDArray[np.float64]:
 
     Naive Bayes answers its posterior, one tree its leaf's shares, trees that `vote` the share of their votes, `sum` and
     `mean_per_tree` what the leaves' counts or shares add up to, divided by its total, and `boost` the softmax of the
-    scores, which for two classes is the logistic function.
+    scores, which for two classes is the logistic function, or the mean of the shares of calibrated sums.
 
     Returns:
         Shape (n_rows, n_classes), rows sum to 1; a row of NaN where no tree has a leaf with numbers for the row.
@@ -106,14 +144,14 @@ def class_scores(release: Release, table: Table) -> NDArray[np.float64]:
         if release.combine != "one":
             raise
         raise InconclusiveError("a leaf publishes neither counts nor shares, so the tree has no scores") from None
-    return scores_of_votes(votes, release.combine)
+    return votes if release.calibrated_sums else scores_of_votes(votes, release.combine)
 
 
 def scores_of_votes(votes: NDArray[np.float64], combine: Combine) -> NDArray[np.float64]:
     """The votes of all trees as scores of classes whose rows sum to 1: of boosting their softmax, else their shares.
 
     Args:
-        votes: shape (n_rows, n_classes).
+        votes: shape (n_rows, n_classes), no shares of calibrated sums.
         combine: how the trees become a prediction.
 
     Returns:

@@ -251,6 +251,7 @@ def merged_release(release: Release, merged: Merged) -> Release:
             publish=release.publish.model_copy(update={"leaves": leaves, "measure": False}),
             selection=None,
             guarantee={},
+            calibrated_sums=() if of_class else release.calibrated_sums,
         ),
         schema,
     )

@@ -44,11 +44,13 @@ from leafgate.kernel.release import (
     SEVERITIES,
     AuditedFile,
     BuildResult,
+    CalibratedSum,
     Combine,
     Counted,
     FileDisclosure,
     Learner,
     Level,
+    Link,
     Model,
     ModelFile,
     ModelReading,
@@ -57,6 +59,7 @@ from leafgate.kernel.release import (
     Records,
     Release,
     Unit,
+    are_sums_of,
 )
 from leafgate.kernel.schema import Column, Role, Schema, bin_names
 from leafgate.kernel.tree import MAX_TREES, Node, tree_arrays
@@ -105,6 +108,26 @@ def own_disclosures() -> tuple[frozenset[str], frozenset[str]]:
     name = "disclosures.yaml"
     document = parse_yaml(files("leafgate.io").joinpath(name).read_bytes(), name)
     return frozenset(document["kinds"]), frozenset(document["texts"])
+
+
+def read_calibrated_sums(document: Any, place: str) -> tuple[CalibratedSum, ...]:
+    """The calibrated sums in the file of a release or a model; whether they are those of its trees is not checked."""
+    found = []
+    for i, each in enumerate(list_at({"sums": document}, "sums", place)):
+        each, here = object_at(each, f"{place}[{i}]"), f"{place}[{i}]"
+        refuse_unknown(each, ("trees", "link", "mean", "points"), ReleaseError, here)
+        points = list_at({"points": [], **each}, "points", here)
+        if not all(
+            isinstance(of_class, list) and all(are_numbers(point) and len(point) == 2 for point in of_class)
+            for of_class in points
+        ):
+            raise ReleaseError("must be lists of pairs of numbers", place=f"{here}.points")
+        if type(each.get("trees")) is not int:
+            raise ReleaseError("must be a whole number", place=f"{here}.trees")
+        link, is_mean = one_of(each.get("link"), Link, f"{here}.link"), flag_at({"mean": False, **each}, "mean", here)
+        pairs = tuple(tuple((float(at), float(share)) for at, share in of_class) for of_class in points)
+        found.append(CalibratedSum(each["trees"], link, is_mean, pairs))
+    return tuple(found)
 
 
 def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | None:
@@ -202,6 +225,7 @@ FORMAT = "leafgate/release/1"
 KEYS = (
     *("format", "builder", "target", "classes", "publish", "counted", "unit", "selection", "schema"),
     *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "file", "trees"),
+    "calibrated_sums",
 )
 
 MAX_IMPLIED = 10_000_000
@@ -335,6 +359,8 @@ def _facts(release: Release) -> dict[str, Any]:
         fields["bayes"] = release.bayes.described()
     if release.file is not None:
         fields["file"] = release.file.described()
+    if release.calibrated_sums:
+        fields["calibrated_sums"] = [each.described() for each in release.calibrated_sums]
     if release.unit == "people":
         del fields["unit"]
     if not release.publish.measure:
@@ -396,6 +422,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
         file=read_model_file(document.get("file"), f"{place}.file"),
         unit=one_of(document.get("unit", "people"), Unit, f"{place}.unit"),
+        calibrated_sums=read_calibrated_sums(document.get("calibrated_sums", []), f"{place}.calibrated_sums"),
     )
     _check_whole(release, publish.get("measure"), place)
     return SealedRelease(release, written=content)
@@ -496,6 +523,9 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
         raise ReleaseError("says `naive_bayes` where there is no `bayes`, or trees", place=f"{place}.model")
     if release.combine == "one" and len(release.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
+    classes = len(release.classes) if release.trees else 0
+    if not are_sums_of(release.calibrated_sums, len(release.trees), release.combine, classes):
+        raise ReleaseError("are not those of its trees and classes", place=f"{place}.calibrated_sums")
     stated: dict[Level, Statistic] = {"counts": "counts", "shares": "shares", "error_rates": "error_rate"}
     for tree in (*release.trees, *release.alternatives.values()):
         leaves = tree_arrays(tree).statistics

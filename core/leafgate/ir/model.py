@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from leafgate.ir.content import HeldVector
 from leafgate.ir.features import Origin
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
-from leafgate.kernel.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Learner, Level
+from leafgate.kernel.release import (
+    LEVELS,
+    NOT_STATED,
+    CalibratedSum,
+    Combine,
+    Counted,
+    FileDisclosure,
+    Learner,
+    Level,
+)
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -48,6 +57,9 @@ NUMBERS_DISCLOSURE = FileDisclosure(
     "numbers",
     "low",
     "each leaf's number, without which nobody could predict: often the mean of its people's",
+)
+CALIBRATION_DISCLOSURE = FileDisclosure(
+    "class_shares", "high", "the share of each class among people held out, by their scores: points of a calibration"
 )
 
 
@@ -134,7 +146,8 @@ class ModelIR:
     are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree
     were drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that
     was fitted, where the file names it. `link` says whether scores of classes that the model answers are the
-    softmax of what its trees add up to, or something `other` that no attack and no comparison here knows. `unknown`
+    softmax of what its trees add up to, or something `other` that no attack and no comparison here knows; with
+    `calibrated_sums`, which have no `base`, it is the mean of their shares. `unknown`
     are keys of the part that decides predictions which the reader does not know. `held` are vectors that no
     prediction needs, which an audit compares with the columns of the table.
     """
@@ -162,6 +175,7 @@ class ModelIR:
     unknown: tuple[str, ...] = ()
     link: Literal["softmax", "other"] = "softmax"
     held: tuple[HeldVector, ...] = ()
+    calibrated_sums: tuple[CalibratedSum, ...] = ()
 
     @property
     def given_origins(self) -> tuple[Origin | None, ...]:
@@ -183,7 +197,8 @@ class ModelIR:
     def model_sha256(self) -> str:
         """The digest of the model that was read; a file that holds it in other bytes, or beside more, has the same."""
         kind, *parts = _plain(replace(self, held=()), {})
-        return _sha256([kind, *(part for part in parts if part[0] != "held")])
+        left_out: list[Any] = [("held", []), ("calibrated_sums", [])]  # no digest had them before
+        return _sha256([kind, *(part for part in parts if part not in left_out)])
 
     @property
     def level(self) -> Level:

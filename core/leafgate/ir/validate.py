@@ -8,7 +8,7 @@ from leafgate.errors import ReleaseError
 from leafgate.ir.arrays import refuse_many_categories
 from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR, levels
 from leafgate.ir.node_numbers import MISCOUNTED
-from leafgate.kernel.release import LATER_TREES
+from leafgate.kernel.release import LATER_TREES, are_sums_of
 from leafgate.kernel.tree import MAX_DEPTH, MAX_TREES
 
 MAX_LOOKS = 3_000_000
@@ -143,6 +143,10 @@ def _check_whole(model: ModelIR, place: str) -> None:
         raise ReleaseError("says `one`, and there are several trees", place=place)
     if not all(abs(base) <= MOST for base in model.base) or len(model.base) not in {0, 1, len(model.classes)}:
         raise ReleaseError("its base scores must be finite, one for each class", place=place)
+    sums = model.calibrated_sums
+    plain = model.values == "scores" and not model.base and model.link == "softmax"
+    if not are_sums_of(sums, len(model.trees), model.combine, len(model.classes)) or (sums and not plain):
+        raise ReleaseError("its calibrated sums are not those of its trees and classes", place=place)
     if bool(model.classes) == (model.values == "values"):
         raise ReleaseError("must predict classes or numbers, not both", place=place)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -195,6 +196,60 @@ Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost", "exp_sum"]
 ADDED_UP: frozenset[Combine] = frozenset({"sum", "boost", "exp_sum"})
 """How trees become a prediction where what their leaves have is added up; `exp_sum` predicts its exponential."""
 
+Link = Literal["softmax", "logistic", "isotonic"]
+LARGEST_SCORE = 1e150
+"""Larger points of a calibration are none of a sum of scores."""
+
+
+@dataclass(frozen=True)
+class CalibratedSum:
+    """Consecutive trees of a model whose scores add up, and the link that makes shares of classes of the sum.
+
+    A model with several such sums answers the mean of their shares.
+
+    Attributes:
+        trees: How many trees.
+        link: The softmax of all sums; of several classes the logistic function of each sum, over the total of these; or
+            the lines between points, over their total.
+        is_mean: Are sums divided by the number of trees first?
+        points: For each class the points, as pairs of a sum and a share; beyond the first and the last the share stays.
+            Of two classes one has none: it has what the other leaves. Empty unless the link is `isotonic`.
+
+    Source: Niculescu-Mizil, Caruana, "Predicting Good Probabilities With Supervised Learning", ICML 2005.
+    """
+
+    trees: int
+    link: Link
+    is_mean: bool = False
+    points: tuple[tuple[tuple[float, float], ...], ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """As JSON, as the files of releases and models have it."""
+        optional = {"mean": self.is_mean, "points": [[list(point) for point in each] for each in self.points]}
+        return {"trees": self.trees, "link": self.link} | {key: value for key, value in optional.items() if value}
+
+    def fits(self, classes: int) -> bool:
+        """Does it make shares of so many classes?"""
+        if self.link != "isotonic":
+            return not self.points and classes >= (2 if self.link == "softmax" else 3)
+        silent = sum(not each for each in self.points)
+        return len(self.points) == classes and silent == (classes == 2) and all(map(_are_points, self.points))
+
+
+def _are_points(points: Sequence[tuple[float, float]]) -> bool:
+    """Do sums rise, and are shares between 0 and 1?"""
+    rise = all(low[0] < high[0] for low, high in pairwise(points))
+    return rise and all(abs(at) <= LARGEST_SCORE and 0 <= share <= 1 for at, share in points)
+
+
+def are_sums_of(sums: Sequence[CalibratedSum], trees: int, combine: Combine, classes: int) -> bool:
+    """Are these all sums of a model with so many trees and classes? Most models have none."""
+    if not sums:
+        return True
+    counts = [each.trees for each in sums]
+    return combine == "boost" and min(counts) > 0 and sum(counts) == trees and all(s.fits(classes) for s in sums)
+
+
 Model = Literal["trees", "naive_bayes", "none"]
 
 
@@ -258,7 +313,7 @@ class Release:
     checked in every audit. `bayes` is the model where it is no tree. `noise` is the distribution of what was added to a
     column's numbers in `records`. `file` describes somebody else's model file that the release was read from, which is
     what will be published then. `unit` is what one counted thing is: a person, or a row, of which a person may have
-    several.
+    several. `calibrated_sums` say how scores of trees become shares of classes, where they are more than added up.
     """
 
     builder: Mapping[str, Any]
@@ -276,6 +331,7 @@ class Release:
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
     unit: Unit = "people"
+    calibrated_sums: tuple[CalibratedSum, ...] = ()
 
     @property
     def target(self) -> str:

@@ -97,6 +97,8 @@ def write(model: ModelIR, original: bytes) -> bytes:
 def _as_sum(model: ModelIR) -> ModelIR:
     """The model with leaves whose numbers the ensemble adds up: of classes scores, or parts of a share of 1."""
     number = len(model.trees)
+    if model.calibrated_sums:
+        raise ReleaseError("predicts by calibrated sums of its trees", place=PLACE, remedy=OTHER_FORMAT)
     if model.combine == "exp_sum":
         raise ReleaseError("predicts by the exponential of its trees' sum", place=PLACE, remedy=OTHER_FORMAT)
     if not model.classes:

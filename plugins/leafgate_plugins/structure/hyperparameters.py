@@ -79,6 +79,8 @@ def family_of(release: Release) -> str:
     """The kind of model whose rules apply: `tree`, `forest` or `boosting`. InconclusiveError without trees."""
     if not release.trees:
         raise InconclusiveError("the release has no trees", remedy="it judges releases of trees")
+    if release.calibrated_sums:
+        raise InconclusiveError("its trees are calibrated, and no rule is known for those")
     if release.combine == "boost":
         return "boosting"
     return "tree" if release.combine == "one" or len(release.trees) == 1 else "forest"

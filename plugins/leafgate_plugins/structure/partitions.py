@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
-from leafgate.algorithms.prediction import class_votes
+from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.routing import route, split_rows
 from leafgate.api import (
     CategoricalSplit,
@@ -34,11 +34,7 @@ def class_probabilities(release: Release, table: Table) -> Floats:
     """
     if release.publish.leaves in {"labels", "error_rates"} and release.combine != "boost":
         raise InconclusiveError("only labels are published, so the release gives no class a share")
-    one = release.combine == "one"
-    votes = class_votes(replace(release, combine="mean_per_tree") if one else release, table)
-    if release.combine == "boost":
-        votes = np.exp(votes - votes.max(axis=1, keepdims=True))
-    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+    return class_scores(release, table)
 
 
 @dataclass

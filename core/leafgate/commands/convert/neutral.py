@@ -16,7 +16,7 @@ from leafgate.api import Combine, FileDisclosure, Floats, Mask, ReleaseError
 from leafgate.commands.convert import FORMAT, SCRUBBED
 from leafgate.commands.convert.unread import known_reason, unread_content, with_plain_unused
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
-from leafgate.io.release_codec import read_disclosure
+from leafgate.io.release_codec import read_calibrated_sums, read_disclosure
 from leafgate.ir.features import LookupPrecision
 from leafgate.ir.model import FLAGS, LEARNER_SETTINGS
 from leafgate.kernel.release import LATER_TREES, Counted
@@ -174,6 +174,7 @@ LEAVES = {
     "combine": Key("combine", word(Combine)),
     "base": Key("base", NUMBERS, list),
     "link": Key("link", word(Literal["softmax", "other"]), left_out="softmax"),
+    "calibrated_sums": Key("calibrated_sums", read_calibrated_sums, lambda sums: [s.described() for s in sums], ()),
     "counted": Key("counted", word(Counted)),
     "untold_missing": Key("unspecified_missing", TEXT, left_out=""),
     "untold_of": Key("unspecified_missing_features", lambda *of: frozenset(TEXTS(*of)), sorted, frozenset()),

@@ -23,7 +23,7 @@ predict_people <- function(people, model = .leafgate_model) {
   if (!model$scores) return(answer)
   found <- .leafgate_votes(model, leaves, if (model$combine == "one") "scores" else "adds", n, width)
   votes <- found$votes
-  if (model$combine == "boost") votes <- exp(votes - apply(votes, 1, max))
+  if (model$combine == "boost" && !length(model$sums)) votes <- exp(votes - apply(votes, 1, max))
   votes <- pmax(votes, 0) / rowSums(votes)
   votes[!found$voted, ] <- NA
   colnames(votes) <- model$classes
@@ -35,13 +35,40 @@ predict_people <- function(people, model = .leafgate_model) {
   boosted <- model$combine == "boost" && length(model$base) > 0
   for (i in seq_along(model$base)) if (boosted) votes[, width - length(model$base) + i] <- model$base[i]
   voted <- rep(boosted, n)
+  last_tree <- cumsum(vapply(model$sums, function(sum) sum$trees, 0))
+  shares <- matrix(0, n, width)
   for (i in seq_along(leaves)) {
     adds <- rbind(model$trees[[i]][[part]], 0)
     at <- leaves[[i]]
     votes <- votes + adds[at, , drop = FALSE]
     voted <- voted | if (model$combine == "boost") at < nrow(adds) else rowSums(adds)[at] > 0
+    if (i %in% last_tree) {
+      shares <- shares + .leafgate_shares(votes, model$sums[[match(i, last_tree)]])
+      votes[] <- 0
+    }
   }
-  list(votes = votes, voted = voted)
+  list(votes = if (length(last_tree)) shares / length(last_tree) else votes, voted = voted)
+}
+
+# The shares of classes that a calibration makes of what some trees add up to; of two classes one has what the other
+# leaves.
+.leafgate_shares <- function(scores, sum) {
+  if (sum$mean) scores <- scores / sum$trees
+  if (sum$link == "softmax") {
+    powers <- exp(scores - apply(scores, 1, max))
+    return(powers / rowSums(powers))
+  }
+  shares <- if (sum$link == "logistic") 1 / (1 + exp(-scores)) else 0 * scores
+  for (k in seq_along(sum$points)) {
+    points <- sum$points[[k]]
+    if (nrow(points) == 1) shares[, k] <- points[1, 2]
+    if (nrow(points) > 1) shares[, k] <- approx(points[, 1], points[, 2], scores[, k], rule = 2)$y
+  }
+  rest <- which(vapply(sum$points, nrow, 0L) == 0)
+  if (length(rest)) shares[, rest] <- 1 - rowSums(shares)
+  total <- rowSums(shares)
+  shares[total == 0, ] <- 1 / ncol(shares)
+  shares / ifelse(total == 0, 1, total)
 }
 
 # What a feature is of each person: a number, NaN where it is missing, Inf for a value that the model does not take.

@@ -59,6 +59,7 @@ class Model:
         self._width = max(len(self.classes), 1)
         self._says, self._combine, self._base = document["says"], document["combine"], document["base"]
         self._trees = [Tree(each) for each in document["trees"]]
+        self._sums: list[Mapping[str, Any]] = document.get("calibrated_sums", [])
         self._counted = all(tree.counts is not None for tree in self._trees)
         names, groups = document["features"], document.get("groups", [])
         origins = document.get("origins") or [None] * len(names)
@@ -87,11 +88,14 @@ class Model:
     def scores(self, people: Columns | Sequence[Mapping[str, Any]]) -> Array:
         """The score of each class, shape (n_people, n_classes), rows sum to 1; NaN where there are none.
 
-        They are the shares on the leaves, the share of votes, or of boosting the softmax of what its trees add up to.
+        They are the shares on the leaves, the share of votes, or of boosting the softmax of what its trees add up to,
+        or the mean of the shares that a calibration makes of it.
         """
         if not self.has_scores:
             raise ValueError("the model has no scores of classes")
         votes, has_vote = self._votes(self._rows(people), "mean_per_tree" if self._combine == "one" else self._combine)
+        if self._sums:
+            return np.where(has_vote[:, None], votes, np.nan)
         if self._combine == "boost":
             votes = np.exp(votes - votes.max(axis=1, keepdims=True))
         votes = np.maximum(np.where(has_vote[:, None], votes, np.nan), 0)
@@ -120,11 +124,16 @@ class Model:
         if combine == "boost" and self._base:
             votes[:, self._width - len(self._base) :] += self._base
             has_vote[:] = True
-        for tree in self._trees:
+        last_tree = dict(zip(np.cumsum([each["trees"] for each in self._sums]).tolist(), self._sums, strict=True))
+        shares = np.zeros(votes.shape)
+        for number, tree in enumerate(self._trees, 1):
             added, leaf = self._added(tree, combine), tree.leaves(rows)
             votes += added[leaf]
             has_vote |= (leaf >= 0) if combine == "boost" else (added.sum(axis=1) > 0)[leaf]
-        return votes, has_vote
+            if number in last_tree:
+                shares += shares_of_sum(votes, last_tree[number])
+                votes[:] = 0
+        return shares / len(self._sums) if self._sums else votes, has_vote
 
     def _added(self, tree: Tree, combine: str) -> Array:
         """What each node of a tree adds where it is a leaf; nothing in a last row, of those who come to no leaf."""
@@ -162,6 +171,26 @@ class Model:
             total = total + np.append(tree.says[:, 0], np.nan)[tree.leaves(rows)]
         total = np.exp(np.clip(total, -700.0, 700.0)) if self._combine == "exp_sum" else total
         return total / len(self._trees) if self._combine == "mean_per_tree" else total
+
+
+def shares_of_sum(scores: Array, calibrated: Mapping[str, Any]) -> Array:
+    """The shares of classes that a calibration makes of what some trees add up to, shape (n_people, n_classes)."""
+    scores = scores / calibrated["trees"] if calibrated.get("mean") else scores
+    if calibrated["link"] == "softmax":
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+    if calibrated["link"] == "logistic":
+        with np.errstate(over="ignore"):
+            shares = 1 / (1 + np.exp(-scores))
+    else:
+        shares = np.zeros_like(scores)
+        for k, points in enumerate(calibrated["points"]):
+            shares[:, k] = np.interp(scores[:, k], *np.array(points, dtype=np.float64).T) if points else 0.0
+        if [] in calibrated["points"]:  # of two classes one has what the other leaves
+            shares[:, calibrated["points"].index([])] = 1 - shares.sum(axis=1)
+            return shares
+    total = shares.sum(axis=1, keepdims=True)
+    return np.divide(shares, total, out=np.full_like(shares, 1 / shares.shape[1]), where=total > 0)
 
 
 def columns_called(asked: Sequence[str], names: Collection[str]) -> dict[str, str]:

@@ -58,6 +58,7 @@ def _model(document: Mapping[str, Any], place: str) -> Iterator[str]:
     yield ".leafgate_model <- list("
     yield f"  classes = {_texts(classes)}, combine = {_text(combine)},"
     yield f"  scores = {_flag(read.has_scores)}, base = {_numbers(document['base'])},"
+    yield f"  sums = list({', '.join(map(_calibrated_sum, document.get('calibrated_sums', [])))}),"
     origins = document.get("origins") or [None] * len(document["features"])
     groups = document.get("groups", [])
     features = [_feature(*pair, groups, place) for pair in zip(document["features"], origins, strict=True)]
@@ -70,6 +71,15 @@ def _model(document: Mapping[str, Any], place: str) -> Iterator[str]:
         yield f"    {_tree(given, says, scores)}{',' if i < len(trees) - 1 else ''}"
     yield "  )"
     yield ")"
+
+
+def _calibrated_sum(document: Mapping[str, Any]) -> str:
+    """The trees of a calibrated sum, and its link; points as a matrix for each class."""
+    points = ", ".join(_matrix(np.reshape(each, (-1, 2))) for each in document.get("points", []))
+    mean = _flag(document.get("mean", False))
+    return (
+        f"list(trees = {document['trees']}, link = {_text(document['link'])}, mean = {mean}, points = list({points}))"
+    )
 
 
 def _feature(name: str, origin: Mapping[str, Any] | None, groups: Sequence[Any], place: str) -> str:

@@ -118,7 +118,9 @@ class PrunableModel:
     def alone(self, number: int) -> PrunableModel:
         """The model of one of the trees alone."""
         tree = self.trees[number]
-        given, plain = (replace(model, trees=(model.trees[number],)) for model in (self.given, self.plain))
+        given, plain = (
+            replace(model, trees=(model.trees[number],), calibrated_sums=()) for model in (self.given, self.plain)
+        )
         return PrunableModel(given, plain, (tree,), self.goal, self.is_public)
 
 

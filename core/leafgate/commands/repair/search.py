@@ -124,7 +124,12 @@ class Search:
 
 
 def tree_counts(model: ModelIR) -> list[int]:
-    """How many trees are kept, the first ones: all, a half, a quarter and so on; whole rounds of boosting."""
+    """How many trees are kept, the first ones: all, a half, a quarter and so on; whole rounds of boosting.
+
+    Calibrated sums keep all, which their links were fitted to.
+    """
+    if model.calibrated_sums:
+        return [len(model.trees)]
     one_each = {tree.output for tree in model.trees} - {None}
     step = max(len(one_each), 1)
     counts, rounds = [], max(len(model.trees) // step, 1)

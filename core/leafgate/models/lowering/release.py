@@ -15,7 +15,7 @@ from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import FLAGS, LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
 from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
-from leafgate.kernel.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
+from leafgate.kernel.release import CalibratedSum, FileDisclosure, ModelFile, ModelReading, Publish, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.tree import NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, split_trees
 from leafgate.models.exposure.categories import many_unknown_names
@@ -104,6 +104,7 @@ def lower_model(
         count_semantics=model.counted,
         combine=model.combine,
         file=file,
+        calibrated_sums=_calibrated_sums(model, values, schema, place),
     )
     numbers = FileNumbers(tuple(of_tree for _, of_tree in lowered), values, model.hessians, model.sampling)
     unseen, unseen_marks = values_not_seen(model, origins, schema)
@@ -195,6 +196,18 @@ def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:
         return [Leaf(value=model.base[0])]
     base = model.base if len(model.base) > 1 else (0.0,) * (len(values) - 1) + model.base
     return [Leaf(scores=_by_class(base, values, schema))]
+
+
+def _calibrated_sums(model: ModelIR, values: Sequence[str], schema: Schema, place: str) -> tuple[CalibratedSum, ...]:
+    """The calibrated sums with the points of the policy's classes, in their order."""
+    if model.calibrated_sums and len(values) != len(schema.classes):
+        remedy = f"declare in `values` of {schema.target.name!r} the classes of the model alone"
+        raise ReleaseError("is calibrated, and does not know every class of the policy", place=place, remedy=remedy)
+    order = [values.index(value) for value in schema.classes] if model.calibrated_sums else []
+    return tuple(
+        replace(each, points=tuple(each.points[i] for i in order) if each.points else ())
+        for each in model.calibrated_sums
+    )
 
 
 NODES_AT_ONCE = 100_000
