@@ -134,7 +134,7 @@ def scores_of(model: ModelIR, rows: Floats) -> Floats:
             return np.asarray(values / values.sum(axis=1, keepdims=True))
     scores = votes(model, rows)
     alone = len(model.classes) == 2 and all(tree.output is None and tree.values.shape[1] == 1 for tree in model.trees)
-    return scores[:, 1:] if alone else scores
+    return scores[:, 1:] if alone and not model.calibrated_sums else scores
 
 
 def by_table(model: ModelIR, archive: Archive, name: str, columns: Mapping[str, str]) -> Answers:
@@ -242,7 +242,7 @@ def of_sklearn(model: ModelIR, archive: Archive, name: str) -> Answers:
         names = {name: f"x{i}" for i, name in enumerate(NAMES)} if unnamed else {}
         answers = by_table(model, archive, name, names)
         scores = answers.scores
-    return Answers(scores, answers.labels, differences=model.combine == "boost")
+    return Answers(scores, answers.labels, differences=model.combine == "boost" and not model.calibrated_sums)
 
 
 def of_onnx(model: ModelIR, archive: Archive, name: str) -> Answers:
@@ -365,7 +365,7 @@ PRODUCERS = (
         folder="sklearn/producers",
         versions=("1.3.2", "1.4.2", "1.5.2", "1.6.1", "1.7.2", "1.8.0", "1.9.1"),
         refused={
-            "calibrated-forest": "it calibrates a RandomForestClassifier",
+            "calibrated-logistic": "it calibrates a LogisticRegression",
             "stacking": "a model of the class StackingClassifier",
             "adaboost-number": "a model of the class AdaBoostRegressor",
             "several-targets": "columns at once",

@@ -1,4 +1,4 @@
-"""CalibratedClassifierCV: of single trees shares that went through the calibration, of one sum of trees scores."""
+"""CalibratedClassifierCV: of single trees shares that went through the calibration, of forests and boosting scores."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from leafgate.api import Combine, Floats, ReleaseError
 from leafgate.bounded.objects import as_tuple
-from leafgate.readers import NO_SAMPLING, NodeNumbers, NumberKind, ObjectView, TreeIR
+from leafgate.readers import NO_SAMPLING, CalibratedSum, NodeNumbers, NumberKind, ObjectView, TreeIR
 from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, bagging_classifier
-from leafgate_plugins.sklearn.feature import text_of
+from leafgate_plugins.sklearn.feature import PipelineFeature, text_of
 from leafgate_plugins.sklearn.hist_boosting import hist_classifier
 from leafgate_plugins.sklearn.trees import (
     EstimatorIR,
@@ -31,10 +31,10 @@ SUMS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "GradientBoostingClassifier": boosting_classifier,
     "HistGradientBoostingClassifier": hist_classifier,
 }
-"""What is calibrated by one map of a sum of trees."""
+"""What is calibrated by a map of a sum of trees."""
 
 PLAIN_TREE = (
-    "calibrate with `ensemble=False`, calibrate a single decision tree, or publish the forest or boosting without "
+    "calibrate a decision tree, a forest or boosting by `sigmoid` or `isotonic`, or publish the model without "
     "calibration (the `estimator` of each of `calibrated_classifiers_`)"
 )
 METHODS = ("sigmoid", "isotonic", "temperature")
@@ -42,13 +42,7 @@ SMALLEST = 1e-12
 """What scikit-learn adds to a share before it takes its logarithm."""
 
 SMALLEST_GAP = 1e-9
-"""Scores that differ by less may be equal but for rounding."""
-
-CLOSE_TO_POINT = 1e-4
-"""How near the score of an even chance may be to a point of the calibration, as a part of the smallest gap."""
-
-LARGEST_SCORE = 30.0
-"""The logistic functions of larger numbers may be 1 in double precision."""
+"""Scores that differ by less, as a part of them where they are above 1, may be equal but for rounding."""
 
 ROUNDING = 1e-5
 """A calibrated share that is more than 1 by no more than this is 1."""
@@ -63,8 +57,9 @@ def calibrated_classifier(estimator: ObjectView) -> EstimatorIR:
     Source: scikit-learn 1.9, `sklearn.calibration._CalibratedClassifier.predict_proba`.
     """
     classes, members = classes_of(estimator), estimator.many("calibrated_classifiers_")
-    if len(members) == 1 and (summed := _calibrated_sum(estimator, members[0], classes)) is not None:
-        return summed
+    sums = [each for each in members if isinstance(each, ObjectView) and _kind_of(_inner(each)[0]) in SUMS]
+    if sums and len(sums) == len(members):
+        return _calibrated_sums(estimator, sums, classes)
     pairs = [_tree_and_calibrators(estimator, member) for member in members]
     if not pairs:
         raise ReleaseError("has no calibrated classifiers: was it fitted?", place=estimator.place)
@@ -76,7 +71,7 @@ def calibrated_classifier(estimator: ObjectView) -> EstimatorIR:
         if not {read.classes, own} <= {classes, positions}:
             _refuse(estimator, "the classes of one of its trees are not its own")
         shares = _calibrated(read.trees[0].values, calibrators, member, len(classes))
-        trees.append(_with_shares(read, shares, is_whole=is_whole))
+        trees.append(_with_shares(read, read.trees[0], shares, is_whole=is_whole))
     sampling = NO_SAMPLING if is_whole else UNKNOWN_RATE
     combine: Combine = "one" if len(trees) == 1 else "mean_per_tree"
     return EstimatorIR(classes, tuple(trees), combine, "unknown", sampling=sampling, member=pairs[0][0])
@@ -96,8 +91,7 @@ def _tree_and_calibrators(estimator: ObjectView, member: Any) -> tuple[ObjectVie
     """The tree of a fold, what holds it (itself, or a FrozenEstimator), and its calibrators."""
     tree, given = _inner(member)
     if not isinstance(given, ObjectView) or not isinstance(tree, ObjectView) or tree.kind not in TREES:
-        kind = tree.kind if isinstance(tree, ObjectView) else "text"
-        _refuse(estimator, f"it calibrates a {kind}, whose trees are put together before the calibration")
+        _refuse(estimator, f"it calibrates a {_kind_of(tree)}")
     method = member.get("method", estimator.get("method"))
     if method not in METHODS:
         _refuse(estimator, "its `method` is none of " + ", ".join(METHODS))
@@ -107,6 +101,10 @@ def _tree_and_calibrators(estimator: ObjectView, member: Any) -> tuple[ObjectVie
     return tree, given, calibrators
 
 
+def _kind_of(given: Any) -> str:
+    return given.kind if isinstance(given, ObjectView) else "text"
+
+
 def _inner(member: Any) -> tuple[Any, Any]:
     """What is calibrated, and what holds it: itself, or a FrozenEstimator."""
     given: Any = member.get("estimator", member.get("base_estimator")) if isinstance(member, ObjectView) else None
@@ -114,100 +112,105 @@ def _inner(member: Any) -> tuple[Any, Any]:
     return (given.get("estimator") if is_frozen else given), given
 
 
-def _calibrated_sum(estimator: ObjectView, member: Any, classes: tuple[str, ...]) -> EstimatorIR | None:
-    """A forest or boosting that is calibrated once, as trees whose scores add up; None for anything else.
+def _calibrated_sums(estimator: ObjectView, members: Sequence[ObjectView], classes: tuple[str, ...]) -> EstimatorIR:
+    """Forests or boostings as trees whose scores add up to a sum for each, which answer the mean of its shares.
 
-    The probability of a class rises with its score, so that the class of the largest score is predicted. Of two classes
-    and a sigmoid the probabilities are the logistic function of the scores; otherwise the scores are not theirs.
+    One sum of which the shares are the softmax is boosting, which more formats know.
     """
-    inner, holder = _inner(member)
-    if not isinstance(member, ObjectView) or not isinstance(inner, ObjectView) or inner.kind not in SUMS:
-        return None
+    inner, holder = _inner(members[0])
+    is_whole = len(members) == 1 and estimator.get("ensemble") is False and inner is holder
+    read = [_calibrated_sum(estimator, member, classes, is_whole=is_whole) for member in members]
+    sums = tuple(each for _, each in read)
+    add = read[0][0].add_features
+
+    def features(_: ObjectView, outputs: list[PipelineFeature]) -> list[PipelineFeature]:
+        """The features as every fold makes them: its own encoder may not have seen each value."""
+        found = [outputs if add is None else add(_inner(member)[0], outputs) for member in members]
+        if any(repr(each) != repr(found[0]) for each in found):
+            _refuse(estimator, "its folds do not know the same values of a column of categories")
+        return found[0]
+
+    return EstimatorIR(
+        classes,
+        tuple(tree for each, _ in read for tree in each.trees),
+        "boost",
+        "unknown",
+        add_features=features,
+        sampling=read[0][0].sampling if is_whole else UNKNOWN_RATE,
+        member=inner,
+        calibrated_sums=() if len(sums) == 1 and sums[0].link == "softmax" else sums,
+    )
+
+
+def _calibrated_sum(
+    estimator: ObjectView, member: ObjectView, classes: tuple[str, ...], *, is_whole: bool
+) -> tuple[EstimatorIR, CalibratedSum]:
+    """A forest or boosting of a fold with the scores that its link takes, and the link.
+
+    What a calibration multiplies by is in all scores, what it adds and boosting starts from in those of the first tree
+    of each class: so they are added up in the order of scikit-learn, to the last bit where nothing is multiplied.
+    """
+    inner, _ = _inner(member)
     read, method, calibrators = SUMS[inner.kind](inner), member.get("method"), member.many("calibrators")
     own = tuple(map(text_of, as_tuple(member["classes"], member, "classes")))
     positions = tuple(map(str, range(len(classes))))
     reverse = inner.kind == "GradientBoostingClassifier" and len(classes) == 2  # whose second class stands first
     if not {read.classes[::-1] if reverse else read.classes, own} <= {classes, positions}:
         _refuse(estimator, "the classes of what it calibrates are not its own")
-    expected = 1 if len(classes) == 2 else len(classes)
-    if len(calibrators) != expected or not all(isinstance(each, ObjectView) for each in calibrators):
-        _refuse(estimator, f"it has not one calibrator for each class of its {inner.kind}")
-    values, base = _scores(estimator, read, expected, reverse=reverse)
-    if method == "sigmoid" and all(each.kind == "_SigmoidCalibration" for each in calibrators):
-        factor, constant = (np.array([-_number(each, name) for each in calibrators]) for name in ("a_", "b_"))
-    elif method == "isotonic" and expected == 1:
-        factor, constant = np.ones(1), np.array([-_even_chance(estimator, calibrators[0])])
-    else:
-        _refuse(estimator, f"with this `method` and number of classes the sum of a {inner.kind} is no score")
-    base = factor * base + constant
-    outputs = [
-        slice(None) if tree.output is None or reverse else slice(tree.output, tree.output + 1) for tree in read.trees
-    ]
-    scaled = [each * factor[of] for each, of in zip(values, outputs, strict=True)]
-    _refuse_equal_chances(estimator, base, scaled, outputs)
-    is_whole = estimator.get("ensemble") is False and inner is holder
-    trees = tuple(
-        replace(
-            _with_shares(replace(read, trees=(tree,)), each, is_whole=is_whole), output=None if reverse else tree.output
-        )
-        for tree, each in zip(read.trees, scaled, strict=True)
-    )
-    add = read.add_features
-    return EstimatorIR(
-        classes,
-        trees,
-        "boost",
-        "unknown",
-        tuple(base.tolist()),
-        None if add is None else lambda _, outputs: add(inner, outputs),
-        sampling=read.sampling if is_whole else UNKNOWN_RATE,
-        member=inner,
-        link="softmax" if method == "sigmoid" and expected == 1 else "other",
-    )
-
-
-def _scores(estimator: ObjectView, read: EstimatorIR, width: int, *, reverse: bool) -> tuple[list[Floats], Floats]:
-    """What each tree adds to the scores that are calibrated, of two classes to that of the second; and their start."""
-    if read.combine == "boost":
-        base = np.array(read.base or [0.0] * width)
-        return [tree.values for tree in read.trees], base[:1] if reverse else base
-    if read.combine != "mean_per_tree":
+    if read.combine not in {"boost", "mean_per_tree"}:
         _refuse(estimator, "the trees of what it calibrates publish labels alone")
-    return [tree.values[:, -width:] / len(read.trees) for tree in read.trees], np.zeros(width)
+    width, n_trees, is_forest = 1 if len(classes) == 2 else len(classes), len(read.trees), read.combine != "boost"
+    base = np.zeros(width) if is_forest else _start(inner, read)[:width]
+    kinds = [each.kind if isinstance(each, ObjectView) else "" for each in calibrators]
+    factor, link = np.ones(width), CalibratedSum(n_trees, "softmax")
+    if method == "sigmoid" and kinds == ["_SigmoidCalibration"] * width:
+        factor, constant = (np.array([-_number(each, name) for each in calibrators]) for name in ("a_", "b_"))
+        base = factor * base + constant
+        factor = factor / n_trees if is_forest else factor
+        link = replace(link, link="softmax" if width == 1 else "logistic")
+    elif method == "temperature" and kinds == ["_TemperatureScaling"] and not is_forest:
+        factor = factor * _number(calibrators[0], "beta_") * (2 if width == 1 else 1)
+        base = factor * base
+    elif method == "isotonic" and len(kinds) == width:
+        points = tuple(_points_of_sum(estimator, each) for each in calibrators)
+        link = CalibratedSum(n_trees, "isotonic", is_forest, ((), *points) if width == 1 else points)
+    else:
+        _refuse(estimator, f"this `method` and these calibrators of a {inner.kind} are not read")
+    trees = []
+    for tree in read.trees:
+        output = None if reverse else tree.output
+        of = slice(None) if output is None else slice(output, output + 1)
+        scores = factor[of] * tree.values[:, -width:] + base[of]
+        base[of] = 0
+        trees.append(replace(_with_shares(read, tree, scores, is_whole=is_whole), output=output))
+    return replace(read, trees=tuple(trees)), link
 
 
-def _even_chance(estimator: ObjectView, calibrator: ObjectView) -> float:
-    """The largest score to which an isotonic calibration gives a probability of at most one half.
+def _start(inner: ObjectView, read: EstimatorIR) -> Floats:
+    """The scores that boosting starts from, to the last bit: the link of the shares of classes, as scikit-learn has it.
 
-    What is added up may be off by its last digits, so this number is none of the points where the probability jumps.
+    Before 1.4 it did not centre the logarithms of several shares.
     """
+    from scipy.special import logit
+
+    init = inner.get("init_")
+    if not isinstance(init, ObjectView):
+        return np.array(read.base)
+    shares = init.array("class_prior_").astype(np.float64)
+    if len(shares) == 2:
+        return np.asarray(logit(shares[1:]) * (0.5 if inner.get("loss") == "exponential" else 1.0))
+    if _kind_of(inner.get("_loss")) == "MultinomialDeviance":
+        return np.asarray(np.log(shares))
+    return np.asarray(np.log(shares / np.exp(np.log(shares).mean())))
+
+
+def _points_of_sum(estimator: ObjectView, calibrator: ObjectView) -> tuple[tuple[float, float], ...]:
+    """The points of an isotonic calibration; refused where it jumps, for sums may be off by their last digits."""
     at, levels = _points(calibrator)
-    least, most = -1e30, 1e30
-    below = np.flatnonzero(levels <= 0.5)
-    if not len(below):
-        return least
-    i = int(below[-1])
-    if i == len(levels) - 1:
-        return most
-    gap, size = float(at[i + 1] - at[i]), max(1.0, abs(float(at[i])))
-    if gap < SMALLEST_GAP * size:
+    near = np.diff(at) < SMALLEST_GAP * np.maximum(1.0, abs(at[1:]))
+    if (near & (np.diff(levels) > SMALLEST_GAP)).any():
         _refuse(estimator, "its calibration jumps between numbers that are equal but for their last digits")
-    share, least_step = float((0.5 - levels[i]) / (levels[i + 1] - levels[i])), CLOSE_TO_POINT * SMALLEST_GAP * size
-    return float(at[i]) + min(max(gap * share, least_step), gap - least_step)
-
-
-def _refuse_equal_chances(
-    estimator: ObjectView, base: Floats, trees: Sequence[Floats], outputs: Sequence[slice]
-) -> None:
-    """ReleaseError where the probabilities of two classes may be the same number while their scores differ."""
-    if len(base) == 1:
-        return
-    most, least = base.copy(), base.copy()
-    for values, of in zip(trees, outputs, strict=True):
-        most[of] += np.nan_to_num(values).max(axis=0)
-        least[of] += np.nan_to_num(values).min(axis=0)
-    if np.sort(most)[-2] > LARGEST_SCORE or least.min() < -LARGEST_SCORE:
-        _refuse(estimator, "its scores are so large that the probabilities of several classes are 1, or 0")
+    return tuple(zip(at.tolist(), levels.tolist(), strict=True))
 
 
 def _calibrated(shares: Floats, calibrators: Sequence[ObjectView], member: ObjectView, classes: int) -> Floats:
@@ -243,9 +246,13 @@ def _points(calibrator: ObjectView) -> tuple[Floats, Floats]:
     if calibrator.kind != "IsotonicRegression" or calibrator.get("out_of_bounds") != "clip":
         raise ReleaseError("is calibrated in a way that is not read", place=calibrator.place, remedy=PLAIN_TREE)
     at, levels = (calibrator.array(f"{name}_thresholds_").astype(np.float64) for name in ("X", "y"))
-    if at.ndim != 1 or at.shape != levels.shape or not len(at) or (np.diff(at) <= 0).any():
+    if at.ndim != 1 or at.shape != levels.shape or not len(at) or not (np.diff(at) > 0).all():
         raise ReleaseError("has points of calibration that do not increase", place=calibrator.place)
-    return at, levels
+    if (_number(calibrator, "X_min_"), _number(calibrator, "X_max_")) != (at[0], at[-1]):
+        raise ReleaseError("is cut off elsewhere than at its points", place=calibrator.place)
+    if not (abs(levels - 0.5) <= 0.5 + ROUNDING).all():
+        raise ReleaseError("has points of calibration whose levels are no shares", place=calibrator.place)
+    return at, np.clip(levels, 0, 1)
 
 
 def _number(calibrator: ObjectView, name: str) -> float:
@@ -255,12 +262,11 @@ def _number(calibrator: ObjectView, name: str) -> float:
     return float(found.reshape(()))
 
 
-def _with_shares(read: EstimatorIR, shares: Floats, *, is_whole: bool) -> TreeIR:
-    """The tree with calibrated shares on its leaves, and its people by class beside them, which these do not follow.
+def _with_shares(read: EstimatorIR, tree: TreeIR, shares: Floats, *, is_whole: bool) -> TreeIR:
+    """A tree with calibrated shares or scores on its leaves, and its people by class beside them, which differ.
 
     Where it was grown on an unknown part of the rows, nobody knows how often a number counts a row.
     """
-    tree = read.trees[0]
     numbers = tree.numbers
     if tree.counts is not None:
         kind: NumberKind = "rows" if is_whole and read.counted == "exact" else "weight"

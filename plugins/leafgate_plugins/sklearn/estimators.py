@@ -81,7 +81,8 @@ def model_of(thing: Any, format: str, version: str, place: str, output: int | No
         texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,
-        link="other" if read.combine == "boost" and estimator.get("loss") == "exponential" else read.link,
+        link="other" if read.combine == "boost" and estimator.get("loss") == "exponential" else "softmax",
+        calibrated_sums=read.calibrated_sums,
         learner=learner_of(estimator) if read.member is None and not read.voters and not is_resampled else None,
     )
 

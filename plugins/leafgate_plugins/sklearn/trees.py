@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from leafgate.api import Combine, Floats, ReleaseError
 from leafgate.bounded.objects import as_tuple
 from leafgate.kernel.release import Counted
-from leafgate.readers import LEAF, NO_SAMPLING, NodeNumbers, ObjectView, Sampling, TreeIR
+from leafgate.readers import LEAF, NO_SAMPLING, CalibratedSum, NodeNumbers, ObjectView, Sampling, TreeIR
 from leafgate_plugins.sklearn.feature import PipelineFeature
 
 
@@ -22,7 +22,7 @@ class EstimatorIR:
 
     `sampling` says on which rows each tree was grown. `member` is one of the estimators of an ensemble that keeps the
     settings of its trees there alone, `voters` are the estimators of one that combines several, each with what it comes
-    to. `link` is that of `ModelIR`.
+    to. `calibrated_sums` are those of `ModelIR`.
     """
 
     classes: tuple[str, ...]
@@ -34,7 +34,7 @@ class EstimatorIR:
     sampling: Sampling = NO_SAMPLING
     member: ObjectView | None = None
     voters: tuple[tuple[ObjectView, EstimatorIR], ...] = ()
-    link: Literal["softmax", "other"] = "softmax"
+    calibrated_sums: tuple[CalibratedSum, ...] = ()
 
 
 def classes_of(estimator: ObjectView) -> tuple[str, ...]:

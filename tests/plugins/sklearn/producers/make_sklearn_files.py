@@ -142,6 +142,16 @@ CASES: dict[str, tuple[Make, str]] = {
         lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), method="isotonic", cv=2),
         "three",
     ),
+    "calibrated-forest": (lambda: CalibratedClassifierCV(RandomForestClassifier(**FEW), cv=2), Y),
+    "calibrated-forest-isotonic": (
+        lambda: CalibratedClassifierCV(RandomForestClassifier(**FEW), method="isotonic", cv=2),
+        "three",
+    ),
+    "calibrated-gradient": (lambda: CalibratedClassifierCV(GradientBoostingClassifier(**FEW), cv=2), "three"),
+    "calibrated-hist": (
+        lambda: CalibratedClassifierCV(HistGradientBoostingClassifier(**HIST), method="isotonic", cv=2),
+        "two missing",
+    ),
     "calibrated-sum-forest": (
         lambda: CalibratedClassifierCV(RandomForestClassifier(**FEW), cv=2, ensemble=False),
         Y,
@@ -166,7 +176,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "pipeline-number": (lambda: make_pipeline(numbers_and_texts(), DecisionTreeRegressor(**TREE)), "number texts"),
 }
 REFUSED: dict[str, tuple[Make, str]] = {
-    "calibrated-forest": (lambda: CalibratedClassifierCV(RandomForestClassifier(**FEW), cv=2), Y),
+    "calibrated-logistic": (lambda: CalibratedClassifierCV(LogisticRegression(), cv=2), Y),
     "stacking": (lambda: StackingClassifier([("tree", DecisionTreeClassifier(**TREE))], LogisticRegression(), cv=2), Y),
     "adaboost-number": (
         lambda: AdaBoostRegressor(DecisionTreeRegressor(**TREE), n_estimators=2, random_state=1),
@@ -216,7 +226,7 @@ def margins_of(model: Any, given: Any, name: str) -> Any:
         return model.predict(given)
     if name.startswith(("adaboost", "calibrated-sum")):
         return np.log(model.predict_proba(given))
-    if name.startswith(("gradient", "hist")) or name.endswith("hist"):
+    if hasattr(model, "decision_function"):
         return model.decision_function(given)
     if name == "voting-hard":
         return np.array([np.bincount(votes, minlength=len(model.classes_)) for votes in model.transform(given)])
