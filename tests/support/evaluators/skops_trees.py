@@ -1,8 +1,8 @@
 """scikit-learn's trees in skops files, as scikit-learn answers: shares of classes, scores of boosting, or numbers.
 
 Source: scikit-learn, sklearn/tree/_tree.pyx (`_apply_dense`), sklearn/ensemble/_forest.py, _gb.py, _bagging.py,
-_voting.py, _weight_boosting.py, _hist_gradient_boosting/_predictor.pyx; skops, skops/io/_numpy.py and _sklearn.py. A
-document has the schema of a file and the columns of its arrays.
+_voting.py, _weight_boosting.py, _hist_gradient_boosting/_predictor.pyx, sklearn/calibration.py; skops,
+skops/io/_numpy.py and _sklearn.py. A document has the schema of a file and the columns of its arrays.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import interp1d
+from scipy.special import expit
 
 from evaluators.answers import (
     Answers,
@@ -346,6 +348,66 @@ KINDS: dict[str, Callable[[Thing, Floats], Answers]] = {
     **dict.fromkeys(("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"), _hist),
     "AdaBoostClassifier": _adaboost,
 }
+
+
+def _calibrated(model: Thing, x: Floats) -> Answers:
+    classes, members = _texts(model["classes_"]), model["calibrated_classifiers_"]
+    if not members:
+        raise NoModelError("no members")
+    given = [_calibrated_shares(member, x, classes) for member in members]
+    found = _of_shares(np.sum(given, axis=0) / len(given), model["classes_"])
+    inner, calibrators = _calibrated_model(members[0]), members[0]["calibrators"]
+    is_tree = inner.kind in {"DecisionTreeClassifier", "ExtraTreeClassifier"}
+    if len(members) > 1 or len(classes) > 2 or is_tree or calibrators[0].kind != "_SigmoidCalibration":
+        return found
+    slope, start = float(calibrators[0]["a_"]), float(calibrators[0]["b_"])
+    said = KINDS[inner.kind](inner, x).scores[:, -1:]
+    size = abs(slope * said).sum(axis=1) + abs(start)
+    return replace(found, scores=-(slope * said + start), size=size)
+
+
+def _calibrated_model(member: Thing) -> Thing:
+    inner = member.state.get("estimator", member.state.get("base_estimator"))
+    inner = inner["estimator"] if isinstance(inner, Thing) and inner.kind == "FrozenEstimator" else inner
+    if not isinstance(inner, Thing) or inner.kind not in KINDS:
+        raise NoModelError("no such class")
+    return inner
+
+
+def _calibrated_shares(member: Thing, x: Floats, classes: list[str]) -> Floats:
+    """What one of the calibrated models says of each class."""
+    inner = _calibrated_model(member)
+    said = KINDS[inner.kind](inner, x)
+    if list(said.classes) != classes or _texts(member["classes"]) != classes:
+        raise NoModelError("another number of classes")
+    scores = said.scores[:, -1:] if len(classes) == 2 else said.scores
+    calibrators = member["calibrators"]
+    if member["method"] not in {"sigmoid", "isotonic"} or len(calibrators) != scores.shape[1]:
+        raise NoModelError("another number of calibrators")
+    shares = np.column_stack([_calibration(each, own) for each, own in zip(calibrators, scores.T, strict=True)])
+    if len(classes) == 2:
+        return np.column_stack([1 - shares, shares])
+    total = shares.sum(axis=1, keepdims=True)
+    return np.where(total != 0, shares / np.where(total != 0, total, 1), 1 / len(classes))
+
+
+def _calibration(calibrator: Thing, scores: Floats) -> Floats:
+    """What a calibrator makes of the scores of a class."""
+    if calibrator.kind == "_SigmoidCalibration":
+        return np.asarray(expit(-(float(calibrator["a_"]) * scores + float(calibrator["b_"]))))
+    if calibrator.kind != "IsotonicRegression" or calibrator["out_of_bounds"] != "clip":
+        raise NoModelError("no calibrator")
+    at, levels = (np.asarray(calibrator[name], dtype=np.float64) for name in ("X_thresholds_", "y_thresholds_"))
+    if at.shape != levels.shape or at.ndim != 1 or not len(at):
+        raise NoModelError("another number of points")
+    clipped = np.clip(scores, float(calibrator["X_min_"]), float(calibrator["X_max_"]))
+    found = np.full(len(clipped), levels[0]) if len(at) == 1 else interp1d(at, levels, bounds_error=False)(clipped)
+    if np.isnan(found).any():
+        raise NoModelError("scores beyond the points")
+    return np.asarray(found)
+
+
+KINDS["CalibratedClassifierCV"] = _calibrated
 
 
 def evaluate(document: Any, columns: Columns) -> Answers:

@@ -243,9 +243,10 @@ SKOPS_KINDS = {
     **{"classes_": "class order", "_baseline_prediction": "base score", "class_prior_": "base score"},
     **{"constant_": "base score", "init_": "base score", "loss": "objective", "algorithm": "objective"},
     **{"n_node_samples": "count", "weighted_n_node_samples": "count", "impurity": "count", "count": "count"},
+    **{"a_": "weight", "b_": "weight", "X_thresholds_": "weight", "y_thresholds_": "weight", "method": "objective"},
     "estimators_features_": "feature",
 }
-SKOPS_CASES = ("pipeline", "voting-hard", "calibrated")
+SKOPS_CASES = ("pipeline", "voting-hard")
 """Beginnings of the names of cases without an evaluator."""
 
 

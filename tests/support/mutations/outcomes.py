@@ -75,6 +75,8 @@ def answers_of(model: ModelIR, columns: Columns) -> Answers:
     if not model.classes:
         return Answers(scores=scores, size=size)
     labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
+    if model.calibrated_sums:
+        return Answers(scores=scores, size=size, labels=labels, classes=model.classes, shares=scores)
     if len(model.classes) == 2 and all(each.output is None and each.values.shape[1] == 1 for each in model.trees):
         scores = scores[:, 1:]
     own = scores if model.combine != "boost" else softmax(scores)
