@@ -26,8 +26,11 @@ CELLS = frozenset({"extremes", "values"})
 SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
 """Searches over settings, which keep the best model with all that they tried."""
 
-BAGGING = frozenset({"BaggingClassifier", "BaggingRegressor"})
+BAGGING = frozenset({"BaggingClassifier", "BaggingRegressor", "IsolationForest"})
 """Ensembles that draw the rows of each tree by seeds of their own (`_seeds`)."""
+
+AUTOMATIC_OFFSET = -0.5
+"""The `offset_` of an isolation forest that was told no share of outliers; any other is a quantile of scores."""
 
 VOTING = frozenset({"VotingClassifier", "VotingRegressor"})
 """Ensembles of estimators that each keep something of their own."""
@@ -64,6 +67,8 @@ def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -
         yield DISCLOSURES["weights and rows"]
     elif sized:
         yield DISCLOSURES["rows of histograms" if "Hist" in estimator.kind else "rows of nodes"]
+    if estimator.get("offset_", AUTOMATIC_OFFSET) != AUTOMATIC_OFFSET:
+        yield DISCLOSURES["quantile of scores"]
 
 
 def _impurity(estimator: ObjectView, trees: Sequence[TreeIR]) -> Iterator[FileDisclosure]:
@@ -76,7 +81,7 @@ def _impurity(estimator: ObjectView, trees: Sequence[TreeIR]) -> Iterator[FileDi
             yield RATIOS_DISCLOSURE
     elif estimator.kind.startswith("Hist"):
         yield DISCLOSURES["gains of histograms"]
-    else:
+    elif estimator.kind != "IsolationForest":  # its trees learn random numbers
         yield DISCLOSURES["impurities of nodes"]
 
 
