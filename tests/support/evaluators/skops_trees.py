@@ -193,7 +193,10 @@ def _members(model: Thing, x: Floats) -> list[Floats]:
     found = []
     for tree, some in zip(trees, columns, strict=True):
         own = x[:, np.asarray(some, dtype=np.int64)]
-        found.append(_tree_values(tree, own) if number else _shares(tree, own))
+        if tree.kind == "AdaBoostClassifier":
+            found.append(_shares_of_adaboost(tree, own, len(model["classes_"])))
+        else:
+            found.append(_tree_values(tree, own) if number else _shares(tree, own))
     return found
 
 
@@ -226,6 +229,14 @@ def _adaboost(model: Thing, x: Floats) -> Answers:
     return Answers(
         scores=votes, size=abs(votes).sum(axis=1), labels=labels, classes=tuple(classes), shares=softmax(votes)
     )
+
+
+def _shares_of_adaboost(model: Thing, x: Floats, classes: int) -> Floats:
+    """The shares of classes that are numbered, as bagging numbers them for its members."""
+    shares = _adaboost(model, x).shares
+    if shares is None or _texts(model["classes_"]) != [str(i) for i in range(classes)]:
+        raise NoModelError("other classes")
+    return shares
 
 
 def _path_length(rows: int) -> float:
