@@ -385,6 +385,7 @@ PRODUCERS = (
             "forest-missing": "1.4.2",
             "forest-monotone": "1.4.2",
             "extra-trees-missing": "1.6.1",
+            "isolation-missing": "1.6.1",
         },
         relative=1e-12,
         answers=of_sklearn,

@@ -398,17 +398,21 @@ class _Scores:
         return self._hessians
 
     def hessians(self, output: int | None) -> Floats:
-        """Everybody's second derivative of the score that a tree is about."""
-        return self._all()[:, output if self.form.loss == "softmax" and output is not None else -1]
+        """Everybody's second derivative of the score that a tree is about; where it is about all, their sum."""
+        if self.form.loss != "softmax":
+            return self._all()[:, -1]
+        return self._all().sum(axis=1) if output is None else self._all()[:, output]
 
     def add(self, leaves: Sequence[object], leaf: Ids, output: int | None) -> None:
         """Add what a tree says to the scores of the rounds to come."""
         if self.form.loss in {"constant", "exponential"}:
             return
         names = self.check.numbers.classes
-        column = output if self.form.loss == "softmax" and output is not None else len(names) - 1
-        said = [(getattr(one, "scores", None) or {}).get(names[column], 0.0) for one in leaves]
-        self.added[:, column if self.form.loss == "softmax" else 0] += np.array([*said, 0.0])[leaf]
+        is_softmax = self.form.loss == "softmax"
+        several = range(len(names)) if output is None else [output]
+        for column in several if is_softmax else [len(names) - 1]:
+            said = [(getattr(one, "scores", None) or {}).get(names[column], 0.0) for one in leaves]
+            self.added[:, column if is_softmax else 0] += np.array([*said, 0.0])[leaf]
 
 
 def _root(values: Floats) -> float:

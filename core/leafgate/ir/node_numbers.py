@@ -99,9 +99,9 @@ class Hessians:
     """How the sums of second derivatives follow from the scores.
 
     With `logistic` a person has `factor * scale^2 * p (1 - p)`, p being the logistic function of `scale` times the
-    score; with `softmax` `factor * p (1 - p)` for each class; with `constant` `factor`; with `exponential` `factor`
-    times the exponential of the score; with `hinge` 1 where the score is on the wrong side of the margin, else 0.
-    People of the last class weigh `positive` times as much.
+    score; with `softmax` `factor * p (1 - p)` for each class, or their sum where a tree is about all classes; with
+    `constant` `factor`; with `exponential` `factor` times the exponential of the score; with `hinge` 1 where the score
+    is on the wrong side of the margin, else 0. People of the last class weigh `positive` times as much.
 
     `rounds` says of each tree in which round it was grown; `start` are the scores before the first, None where they
     are the link of the classes' shares: then the first trees' scores hold them. After the first round nothing is known

@@ -116,7 +116,9 @@ def _answers(model: Any, rows: Any, classes: Sequence[str]) -> list[FrameColumn]
                 if scores.shape != (len(rows), len(classes)) or not np.isfinite(scores).all():
                     return None
                 return [_numbers(scores[:, i], name) for i, name in enumerate(classes)]
-            predicted = np.asarray(model.predict(rows)).reshape(len(rows), -1)[:, 0]
+            is_anomaly_score = not classes and callable(getattr(model, "score_samples", None))
+            predicted = -model.score_samples(rows) if is_anomaly_score else model.predict(rows)
+            predicted = np.asarray(predicted).reshape(len(rows), -1)[:, 0]
             return [_numbers(predicted, PREDICTION) if not classes else _texts(predicted)]
     except Exception:  # whatever a library raises for rows that it does not take
         return None

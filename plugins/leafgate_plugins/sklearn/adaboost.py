@@ -7,10 +7,20 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.api import Floats, ReleaseError
-from leafgate.readers import LEAF, ObjectView, TreeIR
-from leafgate_plugins.sklearn.bagging import members_of, settings_member
+from leafgate.readers import LEAF, CalibratedSum, ObjectView, TreeIR
+from leafgate_plugins.sklearn.bagging import (
+    UNKNOWN_RATE,
+    after_samplers,
+    bagging_classifier,
+    features_of,
+    members_of,
+    of_unknown_rows,
+    over_all_features,
+    settings_member,
+)
 from leafgate_plugins.sklearn.trees import EstimatorIR, class_tree, classes_of
 
+ADABOOST = "AdaBoostClassifier"
 ALGORITHMS = frozenset({"SAMME", "deprecated"})
 """What `algorithm` is where trees vote with their weights; from 1.8 scikit-learn has no other and no such setting."""
 
@@ -38,6 +48,27 @@ def adaboost_classifier(estimator: ObjectView) -> EstimatorIR:
         for member, weight in zip(members, _weights(estimator, len(members)), strict=True)
     )
     return EstimatorIR(classes, trees, "boost", "unknown", member=settings_member(members))
+
+
+def bagging_of_classifiers(estimator: ObjectView) -> EstimatorIR:
+    """Bagging of trees, or of AdaBoost, which answers the mean of the shares of its members.
+
+    Which rows a member was given, and with which weights, does not follow from the file.
+    """
+    members = [after_samplers(each) for each in estimator.many("estimators_")]
+    if not members or any(not isinstance(each, ObjectView) or each.kind != ADABOOST for each in members):
+        return bagging_classifier(estimator)
+    classes, read = classes_of(estimator), [adaboost_classifier(each) for each in members]
+    if any(each.classes != tuple(map(str, range(len(classes)))) for each in read):
+        raise ReleaseError("the classes of one of its members are not those of the ensemble", place=estimator.place)
+    trees = tuple(
+        of_unknown_rows(over_all_features(tree, features, estimator))
+        for each, features in zip(read, features_of(estimator, len(read)), strict=True)
+        for tree in each.trees
+    )
+    sums = tuple(CalibratedSum(len(each.trees), "softmax") for each in read)
+    member = settings_member([each.member for each in read if each.member is not None])
+    return EstimatorIR(classes, trees, "boost", "unknown", sampling=UNKNOWN_RATE, member=member, calibrated_sums=sums)
 
 
 def _weights(estimator: ObjectView, members: int) -> Floats:

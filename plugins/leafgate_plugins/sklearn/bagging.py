@@ -38,8 +38,8 @@ def bagging_classifier(estimator: ObjectView) -> EstimatorIR:
     """Bagged classification trees; each answers the shares of its own classes, over its own features."""
     classes, members = classes_of(estimator), members_of(estimator)
     trees = tuple(
-        _over_all_features(_over_all_classes(member, len(classes)), features, estimator)
-        for member, features in zip(members, _features(estimator, len(members)), strict=True)
+        over_all_features(_over_all_classes(member, len(classes)), features, estimator)
+        for member, features in zip(members, features_of(estimator, len(members)), strict=True)
     )
     if says_labels(trees):
         return EstimatorIR(classes, trees, "vote", "unknown", member=settings_member(members))
@@ -51,8 +51,8 @@ def bagging_regressor(estimator: ObjectView) -> EstimatorIR:
     """Bagged regression trees, each over its own features."""
     members = members_of(estimator)
     trees = tuple(
-        _over_all_features(number_tree(member, estimator.place), features, estimator)
-        for member, features in zip(members, _features(estimator, len(members)), strict=True)
+        over_all_features(number_tree(member, estimator.place), features, estimator)
+        for member, features in zip(members, features_of(estimator, len(members)), strict=True)
     )
     return _with_drawn_rows(
         estimator, EstimatorIR((), trees, "mean_per_tree", "unknown", member=settings_member(members))
@@ -85,7 +85,7 @@ def settings_member(members: Sequence[ObjectView]) -> ObjectView:
     return next((member for member in members if member.get("monotonic_cst") is not None), members[0])
 
 
-def _features(estimator: ObjectView, members: int) -> list[Ids]:
+def features_of(estimator: ObjectView, members: int) -> list[Ids]:
     """For each member the positions of its features among those of the ensemble."""
     listed = as_tuple(estimator["estimators_features_"], estimator, "estimators_features_")
     width, found = estimator["n_features_in_"], list[Ids]()
@@ -100,7 +100,7 @@ def _features(estimator: ObjectView, members: int) -> list[Ids]:
     return found
 
 
-def _over_all_features(tree: TreeIR, features: Ids, estimator: ObjectView) -> TreeIR:
+def over_all_features(tree: TreeIR, features: Ids, estimator: ObjectView) -> TreeIR:
     """The tree with the ensemble's features in place of its own."""
     asks = tree.feature != LEAF
     if (tree.feature[asks] >= len(features)).any() or (tree.feature[asks] < 0).any():

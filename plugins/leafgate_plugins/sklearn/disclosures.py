@@ -13,6 +13,7 @@ import numpy as np
 from leafgate.api import FileDisclosure
 from leafgate.kernel.release import Counted
 from leafgate.readers import RATIOS_DISCLOSURE, ObjectView, TreeIR, read_shape
+from leafgate_plugins.sklearn.bagging import after_samplers
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_trees
 from leafgate_plugins.sklearn.trees import says_labels
 
@@ -26,8 +27,11 @@ CELLS = frozenset({"extremes", "values"})
 SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
 """Searches over settings, which keep the best model with all that they tried."""
 
-BAGGING = frozenset({"BaggingClassifier", "BaggingRegressor"})
+BAGGING = frozenset({"BaggingClassifier", "BaggingRegressor", "IsolationForest"})
 """Ensembles that draw the rows of each tree by seeds of their own (`_seeds`)."""
+
+AUTOMATIC_OFFSET = -0.5
+"""The `offset_` of an isolation forest that was told no share of outliers; any other is a quantile of scores."""
 
 VOTING = frozenset({"VotingClassifier", "VotingRegressor"})
 """Ensembles of estimators that each keep something of their own."""
@@ -60,10 +64,12 @@ def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -
         yield DISCLOSURES["people of nodes"]
     elif any(tree.counts is not None for tree in trees):
         yield DISCLOSURES.get(f"{counted} counts", DISCLOSURES["weights of classes"])
-    elif estimator.kind == "AdaBoostClassifier" and sized:
+    elif sized and (estimator.kind == "AdaBoostClassifier" or _has_ensembles(estimator)):
         yield DISCLOSURES["weights and rows"]
     elif sized:
         yield DISCLOSURES["rows of histograms" if "Hist" in estimator.kind else "rows of nodes"]
+    if estimator.get("offset_", AUTOMATIC_OFFSET) != AUTOMATIC_OFFSET:
+        yield DISCLOSURES["quantile of scores"]
 
 
 def _impurity(estimator: ObjectView, trees: Sequence[TreeIR]) -> Iterator[FileDisclosure]:
@@ -76,7 +82,7 @@ def _impurity(estimator: ObjectView, trees: Sequence[TreeIR]) -> Iterator[FileDi
             yield RATIOS_DISCLOSURE
     elif estimator.kind.startswith("Hist"):
         yield DISCLOSURES["gains of histograms"]
-    else:
+    elif estimator.kind != "IsolationForest":  # its trees learn random numbers
         yield DISCLOSURES["impurities of nodes"]
 
 
@@ -137,12 +143,20 @@ def _without_trees(whole: ObjectView) -> Iterator[ObjectView]:
         here = waiting.pop()
         if isinstance(here, ObjectView):
             yield here
-            trees = {"_predictors", "tree_"} if here.kind in VOTING else {"estimators_", "_predictors", "tree_"}
+            keeps_more = here.kind in VOTING or _has_ensembles(here)
+            trees = {"_predictors", "tree_"} if keeps_more else {"estimators_", "_predictors", "tree_"}
             waiting.extend(here.get(name) for name in sorted(here.names - trees))
         elif isinstance(here, tuple) and len(here) < 10_000:
             waiting.extend(here)
         elif isinstance(here, Mapping):
             waiting.extend(here.values())
+
+
+def _has_ensembles(estimator: ObjectView) -> bool:
+    """Are its members ensembles, such as AdaBoost, which keep something of their own?"""
+    members = estimator.get("estimators_")
+    first = after_samplers(members[0]) if isinstance(members, tuple) and members else None
+    return isinstance(first, ObjectView) and "estimators_" in first
 
 
 def _something(document: Any) -> bool:

@@ -11,11 +11,12 @@ from leafgate.bounded.objects import as_tuple
 from leafgate.ir.features import distinct_names
 from leafgate.ir.model import LEARNER_SETTINGS, LISTED_SETTINGS
 from leafgate.readers import LeafValueKind, LearnerSetting, ModelIR, Numeric, ObjectView, view_object
-from leafgate_plugins.sklearn.adaboost import adaboost_classifier
+from leafgate_plugins.sklearn.adaboost import adaboost_classifier, bagging_of_classifiers
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_classifier
 from leafgate_plugins.sklearn.disclosures import SEARCHES, disclosures
 from leafgate_plugins.sklearn.feature import UNKNOWN_CLASS, PipelineFeature, is_sampler, raw
 from leafgate_plugins.sklearn.hist_boosting import hist_classifier, hist_regressor
+from leafgate_plugins.sklearn.isolation import isolation_forest
 from leafgate_plugins.sklearn.nearest_models import FOREIGN, NEAREST_MODELS
 from leafgate_plugins.sklearn.pipeline import transformed
 from leafgate_plugins.sklearn.resampling import RESAMPLING, resampled
@@ -239,6 +240,8 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "HistGradientBoostingClassifier": hist_classifier,
     "HistGradientBoostingRegressor": hist_regressor,
     "AdaBoostClassifier": adaboost_classifier,
+    "BaggingClassifier": bagging_of_classifiers,
+    "IsolationForest": isolation_forest,
     CALIBRATED: calibrated_classifier,
     "VotingClassifier": voting_classifier,
     "VotingRegressor": voting_regressor,

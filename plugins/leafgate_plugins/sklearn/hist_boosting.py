@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,10 @@ def _hist(estimator: ObjectView, trees_per_stage: int) -> tuple[TreeIR, ...]:
 
 
 def _hist_tree(estimator: ObjectView, predictor: Any, budget: CategoryBudget, output: int | None) -> TreeIR:
-    """One of HistGradientBoosting's trees: doubles, sets of categories as bits, infinity where only gaps go high."""
+    """One of HistGradientBoosting's trees: doubles, sets of categories as bits, infinity where only gaps go high.
+
+    From scikit-learn 1.4 on an encoder makes values missing that training did not have, before a tree sees them.
+    """
     if not isinstance(predictor, ObjectView):
         raise ReleaseError("its `_predictors` are no trees", place=estimator.place)
     nodes: Any = predictor.array("nodes")
@@ -61,10 +64,17 @@ def _hist_tree(estimator: ObjectView, predictor: Any, budget: CategoryBudget, ou
     threshold = np.where(threshold == np.inf, np.finfo(np.float64).max, threshold)
     low, high = (nodes[side].astype(np.int64) for side in ("left", "right"))
     missing_low, subsets = nodes["missing_go_to_left"].astype(bool), dict(_bit_sets(predictor, nodes, leaf, budget))
-    for node in _of_unknown_codes(estimator, subsets, missing_low):
+    if estimator.get("_preprocessor") is None:
+        tests = nodes["feature_idx"][[node for node in np.flatnonzero(~leaf).tolist() if node not in subsets]]
+        if np.isin(tests, np.flatnonzero(np.asarray(estimator.get("is_categorical_", False)))).any():
+            raise ReleaseError("compares categories with a number", place=predictor.place)
+    for node in subsets if estimator.get("_preprocessor") is None else ():
         known = _known_codes(estimator, int(nodes["feature_idx"][node]))
-        subsets[node] = known - subsets[node]
-        low[node], high[node], missing_low[node] = high[node], low[node], False
+        if not subsets[node] <= known:
+            raise ReleaseError("its sets name categories that training did not have", place=predictor.place)
+        if missing_low[node]:  # what training did not have goes low, too
+            subsets[node] = known - subsets[node]
+            low[node], high[node], missing_low[node] = high[node], low[node], False
     return TreeIR(
         feature=np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int64),
         threshold=np.where(leaf, np.nan, threshold),
@@ -91,14 +101,6 @@ def _bit_sets(
         if bits.ndim != 2 or not row < len(bits):
             raise ReleaseError("its predictor names a set of categories that there is not", place=predictor.place)
         yield node, sets.of_codes(row, bits[row])
-
-
-def _of_unknown_codes(estimator: ObjectView, subsets: Mapping[int, object], missing_low: np.ndarray) -> list[int]:
-    """The tests by sets that send codes which training did not have low, with what is missing.
-
-    From scikit-learn 1.4 on an encoder makes such values missing before a tree sees them.
-    """
-    return [] if estimator.get("_preprocessor") is not None else [node for node in subsets if missing_low[node]]
 
 
 def _known_codes(estimator: ObjectView, feature: int) -> frozenset[str | float]:

@@ -23,6 +23,8 @@ def answer(content: bytes, rows: Floats, table: pd.DataFrame) -> Mapping[str, An
     model = skops.io.loads(content, trusted=skops.io.get_untrusted_types(data=content))
     names = list(getattr(model, "feature_names_in_", ()))
     given: Any = table[names] if names and set(names) <= set(table.columns) else rows
+    if hasattr(model, "score_samples"):
+        return {"numbers": -model.score_samples(given)}
     if not hasattr(model, "classes_"):
         return {"numbers": model.predict(given)}
     classes = np.array([str(name) for name in model.classes_])

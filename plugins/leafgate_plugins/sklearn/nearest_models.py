@@ -53,10 +53,7 @@ NEAREST_MODELS: Mapping[str, str] = {
         ),
         TREE.format("DecisionTreeRegressor"),
     ),
-    **dict.fromkeys(
-        ("IsolationForest", "RandomTreesEmbedding"),
-        "it predicts neither classes nor a number that was learned; " + TREE.format("RandomForestClassifier"),
-    ),
+    "RandomTreesEmbedding": "it predicts neither classes nor a number; " + TREE.format("RandomForestClassifier"),
 }
 """By the name of a class, which messages may therefore repeat, what to do in its place."""
 

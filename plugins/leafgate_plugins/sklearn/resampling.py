@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from leafgate.readers import ObjectView
-from leafgate_plugins.sklearn.adaboost import adaboost_classifier
-from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, bagging_classifier, of_unknown_rows
+from leafgate_plugins.sklearn.adaboost import adaboost_classifier, bagging_of_classifiers
+from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, of_unknown_rows
 from leafgate_plugins.sklearn.trees import EstimatorIR, forest_classifier
 
 
@@ -28,8 +28,8 @@ def _resampled_by(reader: Callable[[ObjectView], EstimatorIR]) -> Callable[[Obje
 
 RESAMPLING: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "BalancedRandomForestClassifier": _resampled_by(forest_classifier),
-    "BalancedBaggingClassifier": _resampled_by(bagging_classifier),
-    "EasyEnsembleClassifier": _resampled_by(bagging_classifier),
+    "BalancedBaggingClassifier": _resampled_by(bagging_of_classifiers),
+    "EasyEnsembleClassifier": _resampled_by(bagging_of_classifiers),
     "RUSBoostClassifier": _resampled_by(adaboost_classifier),
 }
 """imbalanced-learn's ensembles, whose answer is that of scikit-learn's with the same trees."""

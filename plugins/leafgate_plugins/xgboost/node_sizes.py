@@ -31,7 +31,8 @@ def sizes(
     """The trees with the people on every node where the file has them, and what the sums disclose.
 
     In the first round everybody has the same second derivative: of the logistic loss p (1 - p), of softmax
-    2 p (1 - p), p being the chance that the base gives, of squared errors 1, of Poisson's loss exp(base + max_step).
+    2 p (1 - p), p being the chance that the base gives (where a leaf has a number for each class, the sum over all of
+    them), of squared errors 1, of Poisson's loss exp(base + max_step).
     Divided by it, the sums are numbers of people, if nobody weighed more than others; where the classes have weights
     (`weighted`), they are sums of these. Of gamma and Tweedie the people follow from the sum and the leaf's value.
 
@@ -61,10 +62,11 @@ def _second_derivative(base: Sequence[float], objective: str, output: int | None
         return float(chance * (1 - chance))
     if objective == "count:poisson":
         return float(np.exp(np.clip(base[0] + max_step, -80, 80)))
-    if objective.startswith("multi:") and output is not None and output < len(base):
+    if objective.startswith("multi:") and (output is None or output < len(base)):
         parts = np.exp(np.array(base) - max(base))
-        chance = parts[output] / parts.sum()
-        return max(float(2 * chance * (1 - chance)), 1e-12)
+        chances = parts / parts.sum()
+        each = np.maximum(2 * chances * (1 - chances), 1e-12)
+        return float(each.sum() if output is None else each[output])
     return None
 
 

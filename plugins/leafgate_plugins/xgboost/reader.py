@@ -39,6 +39,7 @@ from leafgate_plugins.xgboost.several_targets import EACH_BY_ITSELF, of_target
 from leafgate_plugins.xgboost.training import learner_of
 from leafgate_plugins.xgboost.ubjson import parse_ubjson
 from leafgate_plugins.xgboost.unread import SHAPE, unknown_keys, unread_content
+from leafgate_plugins.xgboost.vector_leaves import leaf_width, vector_leaves
 
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MULTI = ("multi:softprob", "multi:softmax")
@@ -94,11 +95,12 @@ def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
         raise ReleaseError(
             "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy=EACH_BY_ITSELF
         )
+    width = _common_width(trees, groups, scores, at)
     names = category_texts(booster, features, at)
     numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, scores, here)
     built = [
-        _tree(tree, int(group) if objective in MULTI else None, names, weight, f"{at}.trees[{i}]")
+        _tree(tree, int(group) if objective in MULTI and width == 1 else None, names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(weighted, len(trees), at), strict=True))
     ]
     starts = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
@@ -136,6 +138,7 @@ def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
             dart=weighted is not None,
             version=_version(document),
             max_step=max_step,
+            vectors=width > 1,
         ),
         learner=learner_of(
             objective,
@@ -145,6 +148,7 @@ def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
             positive,
             _native(learner, features),
             None if settings is None else parameters_of(settings),
+            vectors=width > 1,
         ),
     )
 
@@ -215,15 +219,19 @@ def _hessians(
     dart: bool,
     version: Sequence[int],
     max_step: float,
+    vectors: bool,
 ) -> Hessians:
     """How the sums of second derivatives follow from the scores; with `dart` nobody knows which trees were left out.
 
+    Where leaves are `vectors`, the sums are over all classes.
     Those of absolute errors and of quantiles are 1 for everybody up to XGBoost 3.3, and smoothed from 3.4 on.
     """
     if objective in {"binary:logistic", "binary:logitraw"}:
         return Hessians("logistic", rounds, tuple(base), positive=positive, later=not dart)
     if objective == LOGS[0]:
         return Hessians("exponential", rounds, tuple(base), factor=math.exp(max_step), later=False)
+    if objective in MULTI and vectors and dart:
+        return Hessians("unknown", rounds)
     if objective in MULTI:
         return Hessians("softmax", rounds, tuple(base), factor=2.0, later=not dart)
     constant = {"reg:squarederror", "reg:linear"}
@@ -393,30 +401,38 @@ def _texts(document: Mapping[str, Any], place: str) -> list[str]:
         raise ReleaseError("is not UTF-8 text", place=place) from None
 
 
+def _common_width(trees: Sequence[Any], groups: Ids, scores: int, place: str) -> int:
+    """How many numbers the leaves of all trees have: one, or one for each score of the model."""
+    widths = {leaf_width(tree, f"{place}.trees[{i}]") for i, tree in enumerate(trees)}
+    if not (widths <= {1} or (widths == {scores} and not groups.any())):
+        raise ReleaseError("must have leaves with one number, or with one for each class", place=f"{place}.trees")
+    return max(widths, default=1)
+
+
 def _tree(document: Any, output: int | None, names: Names, weight: float, place: str) -> TreeIR:
-    """A tree whose leaves add to the score of the class `output`; None where the model has a single score."""
+    """A tree whose leaves add to the score of the class `output`, or to those of all classes, or to a single score."""
     document = object_at(document, place)
-    parameters = _part(document, "tree_param", place)
-    if parameters.get("size_leaf_vector", "1") not in ("0", "1"):
-        raise ReleaseError(
-            "has leaves that speak of several classes (multi_output_tree), which is not read", place=place
-        )
+    parameters, width = _part(document, "tree_param", place), leaf_width(document, place)
     left = integers_at(document, "left_children", place)
     n = len(left)
     if parameters.get("num_nodes", str(n)) != str(n):
         raise ReleaseError("must be the number of nodes", place=f"{place}.tree_param.num_nodes")
     right = integers_at(document, "right_children", place, n)
-    subsets = _subsets(document, n, names, place)
+    subsets, leaf = _subsets(document, n, names, place), left == LEAF
+    without = {*subsets, *(np.flatnonzero(leaf).tolist() if width > 1 else ())}
     value = _single(
-        floats_at(_conditions(document, subsets), "split_conditions", place, n), f"{place}.split_conditions"
+        floats_at(_conditions(document, without), "split_conditions", place, n), f"{place}.split_conditions"
     )
-    leaf = left == LEAF
     default_left = _flags(document, "default_left", place, n)
     by_set = np.zeros(n, dtype=bool)
     by_set[list(subsets)] = True
     of_categories = _flags(document, "split_type", place, n) if "split_type" in document else np.zeros(n, dtype=bool)
     if (of_categories & ~leaf != by_set).any():
         raise ReleaseError("does not say which categories its tests are about", place=place)
+    values = value[:, None]
+    if width > 1:
+        values = _single(vector_leaves(document, width, place), f"{place}.leaf_weights")
+        right = np.where(leaf, LEAF, right)
     feature = integers_at(document, "split_indices", place, n)
     if (feature[~leaf] < 0).any():
         raise ReleaseError("asks about a feature that is not there", place=f"{place}.split_indices")
@@ -425,7 +441,7 @@ def _tree(document: Any, output: int | None, names: Names, weight: float, place:
         threshold=np.where(leaf | by_set, np.nan, value.astype(np.float64)),
         low=np.where(by_set, right, left),
         high=np.where(by_set, left, right),
-        values=(value * np.float32(weight)).astype(np.float64)[:, None],
+        values=(values * np.float32(weight)).astype(np.float64),
         strict=True,
         float32=True,
         missing_low=default_left != by_set,
@@ -444,13 +460,16 @@ def _flags(document: Mapping[str, Any], key: str, place: str, n: int) -> NDArray
     return np.asarray(found == 1)
 
 
-def _conditions(document: Mapping[str, Any], by_set: Collection[int]) -> Mapping[str, Any]:
-    """The tree's leaves and thresholds; where a test asks for a set there is none: NaN, as XGBoost wrote before 3.0."""
+def _conditions(document: Mapping[str, Any], without: Collection[int]) -> Mapping[str, Any]:
+    """The tree's leaves and thresholds, 0 for nodes that have none, where XGBoost wrote NaN before 3.0.
+
+    These are tests for a set, and leaves with several numbers.
+    """
     found = document.get("split_conditions")
-    if not by_set or not isinstance(found, list | np.ndarray) or len(found) <= max(by_set):
+    if not without or not isinstance(found, list | np.ndarray) or len(found) <= max(without):
         return document
     numbers = list(found) if isinstance(found, list) else found.copy()
-    for node in by_set:
+    for node in without:
         numbers[node] = 0.0
     return {"split_conditions": numbers}
 

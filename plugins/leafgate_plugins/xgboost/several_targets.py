@@ -12,12 +12,13 @@ from leafgate.api import ReleaseError
 from leafgate.io.json import list_at
 from leafgate.ir.arrays import integers_at
 from leafgate.readers import object_at
+from leafgate_plugins.xgboost.vector_leaves import leaf_width, of_output
 
 EACH_BY_ITSELF = "write each as a file of its own, by `leafgate convert MODEL NEW.json --output 0` and so on"
 
 
 def of_target(document: Mapping[str, Any], output: int, place: str) -> dict[str, Any]:
-    """The document of a model with the trees and the base score of one target, where each tree is of one target.
+    """The document of a model with the trees, or the numbers of its leaves, and the base score of one target.
 
     Args:
         document: what the file of a model holds.
@@ -42,6 +43,9 @@ def of_target(document: Mapping[str, Any], output: int, place: str) -> dict[str,
     trees = list_at(model, "trees", f"{at}.model")
     groups = integers_at(model, "tree_info", f"{at}.model", len(trees))
     chosen = np.flatnonzero(groups == output)
+    if any(leaf_width(tree, f"{at}.model.trees[{i}]") > 1 for i, tree in enumerate(trees)):
+        chosen = np.arange(len(trees))
+        trees = [of_output(tree, output, number, f"{at}.model.trees[{i}]") for i, tree in enumerate(trees)]
     own = {
         **_with_weights(model, chosen, len(trees), at),
         "trees": [{**object_at(trees[i], f"{at}.model.trees[{i}]"), "id": n} for n, i in enumerate(chosen.tolist())],

@@ -37,8 +37,8 @@ NOT_IN_FILES = ("learning_rate", "max_depth", "min_child_weight", "subsample", "
 
 _PARAMETERS = (
     "base_score booster colsample_bylevel colsample_bynode colsample_bytree gamma grow_policy learning_rate max_bin "
-    "max_cat_threshold max_cat_to_onehot max_delta_step max_depth max_leaves min_child_weight n_estimators "
-    "num_parallel_tree reg_alpha reg_lambda sampling_method scale_pos_weight subsample tree_method"
+    "max_cat_threshold max_cat_to_onehot max_delta_step max_depth max_leaves min_child_weight multi_strategy "
+    "n_estimators num_parallel_tree reg_alpha reg_lambda sampling_method scale_pos_weight subsample tree_method"
 )
 PARAMETERS = frozenset(_PARAMETERS.split())
 """Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
@@ -55,18 +55,22 @@ def learner_of(
     positive: float,
     categories: frozenset[str],
     parameters: Mapping[str, Any] | None,
+    *,
+    vectors: bool,
 ) -> Learner | None:
     """The estimator that was fitted, as far as a file discloses; None for what it is not fitted for.
 
     `categories` are the names of the features that are categories, `parameters` the settings that the state of a
-    Booster holds beside its model; None of a file that holds the model alone.
+    Booster holds beside its model; None of a file that holds the model alone. `vectors`: leaves have a number for each
+    class.
     """
     of_numbers = objective == SQUARED_ERROR
     of_classes = objective in OBJECTIVES and (objective == OBJECTIVES[0]) == (classes == 2)
     if not (of_numbers or of_classes) or math.isnan(positive):
         return None
     estimator = REGRESSOR if of_numbers else CLASSIFIER
-    found = {"n_estimators": int(rounds), "num_parallel_tree": parallel, "scale_pos_weight": positive}
+    found: dict[str, Any] = {"n_estimators": int(rounds), "num_parallel_tree": parallel, "scale_pos_weight": positive}
+    found |= {"multi_strategy": "multi_output_tree"} if vectors else {}
     if parameters is not None:
         return Learner(estimator, {**parameters, **found}, categories=categories)
     return Learner(estimator, found, unknown=NOT_IN_FILES, categories=categories)

@@ -13,8 +13,9 @@ import numpy as np
 from leafgate.io.json import KEY
 from leafgate.ir.arrays import reachable_nodes
 from leafgate.ir.unread import number_array
-from leafgate.readers import ContentField, ContentKind, UnreadTracker, content_size, read_shape
+from leafgate.readers import LEAF, ContentField, ContentKind, UnreadTracker, content_size, read_shape
 from leafgate_plugins.xgboost.saved_state import check_settings
+from leafgate_plugins.xgboost.vector_leaves import leaf_width
 
 ROOT = 2**31 - 1
 """The parent that XGBoost writes for a root."""
@@ -114,7 +115,10 @@ def _categories_of(encoder: Mapping[str, Any]) -> int:
 
 def _check_tree(tracker: UnreadTracker, tree: Mapping[str, Any], limits: Mapping[str, int]) -> None:
     """Check the entries of a tree, and numbers that follow from others of it."""
-    tracker.check_table(tree, TREE, {**limits, "nodes": len(tree["left_children"])}, "trees")
+    nodes, width = len(tree["left_children"]), leaf_width(tree, "trees")
+    leaves = sum(child == LEAF for child in tree["left_children"]) if width > 1 else 0
+    sized = {**limits, "nodes": nodes, "numbers of nodes": nodes * width, "numbers of leaves": leaves * width}
+    tracker.check_table(tree, TREE, sized, "trees")
     _check_category_lists(tracker, tree)
     _check_links(tracker, tree)
 
@@ -148,7 +152,7 @@ def _check_links(tracker: UnreadTracker, tree: Mapping[str, Any]) -> None:
         tracker.add("trees.parents", n)
     if gains is not None and np.nan_to_num(gains[leaves]).any():
         tracker.add("trees.loss_changes", n)
-    if (right[leaves] != -1).any():
+    if (right[leaves] != -1).any() and "leaf_weights" not in tree:  # which has a row for each leaf
         tracker.add("trees.right_children", n)
 
 

@@ -29,6 +29,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     VotingClassifier,
@@ -114,6 +115,7 @@ def of_lightgbm(target: str, rounds: int = 6, frame: pd.DataFrame | None = None,
     return lightgbm.train(fields, lightgbm.Dataset(frame[FEATURES], frame[target]), rounds).model_to_string().encode()
 
 
+VECTORS: dict[str, Any] = {"multi_strategy": "multi_output_tree"}
 WEIGHTS = np.random.default_rng(5).uniform(0.5, 2.0, N)
 
 HONEST: dict[str, tuple[str, Callable[[], bytes]]] = {
@@ -148,6 +150,11 @@ HONEST: dict[str, tuple[str, Callable[[], bytes]]] = {
         "three",
         lambda: of_sklearn(AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5), "three"),
     ),
+    "isolation forest": ("number", lambda: of_sklearn(IsolationForest(n_estimators=5, random_state=0), "number")),
+    "isolation forest, bootstraps": (
+        "number",
+        lambda: of_sklearn(IsolationForest(n_estimators=5, bootstrap=True, random_state=0), "number"),
+    ),
     "extra trees": ("two", lambda: of_sklearn(ExtraTreesClassifier(5), "two")),
     "extra regression trees": ("number", lambda: of_sklearn(ExtraTreesRegressor(5), "number")),
     "boosting": ("three", lambda: of_sklearn(GradientBoostingClassifier(n_estimators=5), "three")),
@@ -173,6 +180,7 @@ HONEST: dict[str, tuple[str, Callable[[], bytes]]] = {
     "XGBoost, parallel": ("two", lambda: of_xgboost("two", 4, num_parallel_tree=3)),
     "XGBoost, dart": ("two", lambda: of_xgboost("two", booster="dart", rate_drop=0.3)),
     "XGBoost, classes": ("three", lambda: of_xgboost("three", objective="multi:softprob", num_class=3)),
+    "XGBoost, vectors": ("three", lambda: of_xgboost("three", objective="multi:softprob", num_class=3, **VECTORS)),
     "XGBoost, numbers": ("number", lambda: of_xgboost("number", objective="reg:squarederror")),
     "XGBoost, medians": ("number", lambda: of_xgboost("number", objective="reg:absoluteerror")),
     "XGBoost, huber": ("number", lambda: of_xgboost("number", objective="reg:pseudohubererror")),
@@ -247,6 +255,7 @@ OTHERS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 WEAK = {  # what the numbers of the file leave possible
     ("LightGBM, by class", "more people"),  # from 30 to 90 of 100
     ("drawn by number", "more people"),  # 99 rows drawn, of whomever
+    ("isolation forest, bootstraps", "more people"),  # so are 256
     ("sampled boosting", "others"),  # as many of each age, up to chance
     *((name, "permuted") for name in ("boosting", "sampled boosting", "stopped boosting")),  # they ask for age alone
     *(("XGBoost, huber", other) for other in OTHERS),  # at most 1 a person is all that is known

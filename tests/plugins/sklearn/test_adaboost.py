@@ -7,7 +7,7 @@ import pytest
 import sklearn
 from packaging.version import Version
 from sklearn.base import clone
-from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import leafgate
@@ -38,6 +38,56 @@ def test_adaboost_answers_what_scikit_learn_answers(name: str, classes: int) -> 
     for read in both_readings(model):
         given = assert_shares_are_scikit_learns(read, model)
         assert (np.array(read.classes)[predicted(read, given)] == model.predict(given)).all()
+
+
+ROWS_OF_NO_WEIGHT = pytest.mark.filterwarnings("ignore:divide by zero encountered in log:RuntimeWarning")
+
+
+@ROWS_OF_NO_WEIGHT
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(40))
+def test_bagged_adaboost_answers_what_scikit_learn_answers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    members = AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=int(rng.integers(1, 4))), n_estimators=int(rng.integers(1, 7)), **SAMME
+    )
+    bagging = BaggingClassifier(
+        members,
+        n_estimators=int(rng.integers(1, 5)),
+        max_samples=float(rng.choice([0.5, 1.0])),
+        max_features=float(rng.choice([0.7, 1.0])),
+        bootstrap=bool(rng.integers(2)),
+        bootstrap_features=bool(rng.integers(2)),
+        random_state=seed,
+    )
+    model = fitted(bagging, int(rng.integers(2, 4)))
+    for read in both_readings(model):
+        assert [each.trees for each in read.calibrated_sums] == [len(each.estimators_) for each in model.estimators_]
+        given = assert_shares_are_scikit_learns(read, model)
+        assert (np.array(read.classes)[predicted(read, given)] == model.predict(given)).all()
+
+
+@ROWS_OF_NO_WEIGHT
+def test_what_bagged_adaboost_keeps_is_disclosed() -> None:
+    model = fitted(BaggingClassifier(ENSEMBLES["stumps"], n_estimators=3, random_state=0), 2)
+    for read in both_readings(model):
+        assert {item.kind for item in read.discloses} == {
+            "counts",
+            "impurity",
+            "seed",
+            "training_loss",
+            "bootstrap_rows",
+        }
+        assert {each.kind for tree in read.trees for each in tree.numbers} == {"weight"}
+        assert (read.counted, read.settings["class_weight"], read.learner) == ("unknown", True, None)
+
+
+@ROWS_OF_NO_WEIGHT
+def test_bagged_adaboost_of_other_classes_is_refused() -> None:
+    model = fitted(BaggingClassifier(ENSEMBLES["stumps"], n_estimators=3, random_state=0), 3)
+    model.estimators_[1].fit(rows(1), answers(rows(1), 2))
+    with pytest.raises(ReleaseError, match="classes of one of its members are not those of the ensemble"):
+        leafgate.from_sklearn(model)
 
 
 def test_the_rows_of_each_node_are_the_people_who_reach_it() -> None:

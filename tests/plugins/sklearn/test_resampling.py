@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
-from feature_rows import predicted
+from feature_rows import predicted, votes
 from installed_readers import read_foreign
 from leafgate import ReleaseError
 
@@ -29,6 +29,10 @@ MODELS = {
     "bootstrap": lambda: ensemble.BalancedRandomForestClassifier(5, bootstrap=True, replacement=False, random_state=0),
     "boosting": lambda: ensemble.RUSBoostClassifier(n_estimators=5, random_state=0),
     "easy": lambda: ensemble.EasyEnsembleClassifier(3, TREE, random_state=0),
+    "easy boosting": lambda: ensemble.EasyEnsembleClassifier(3, random_state=0),
+    "bagged boosting": lambda: ensemble.BalancedBaggingClassifier(
+        AdaBoostClassifier(TREE, n_estimators=4), n_estimators=3, max_features=0.7, random_state=0
+    ),
     "bagging": lambda: ensemble.BalancedBaggingClassifier(TREE, n_estimators=3, max_features=0.7, random_state=0),
     "made up": lambda: make_pipeline(StandardScaler(), over_sampling.SMOTE(random_state=0), RandomForestClassifier(3)),
     "fewer": lambda: make_pipeline(under_sampling.RandomUnderSampler(random_state=0), TREE),
@@ -59,6 +63,9 @@ def test_it_is_read_as_it_predicts(name: str, classes: int) -> None:
         shares = np.sort(model.predict_proba(given), axis=1)
         clear = shares[:, -1] - shares[:, -2] > 1e-9
         assert clear.sum() > 200
+        if read.calibrated_sums:
+            answered = model.predict_proba(given)[:, [model.classes_.tolist().index(each) for each in read.classes]]
+            np.testing.assert_allclose(votes(read, rows), answered, atol=1e-12)
         assert np.array_equal(np.array(read.classes)[predicted(read, rows)][clear], model.predict(given)[clear])
         assert read.counted == "unknown"
         assert read.learner is None
@@ -78,7 +85,7 @@ def test_the_rows_that_a_sampler_keeps_are_found() -> None:
     assert "high" in {each.severity for each in read.discloses if each.kind == "other_content"}
 
 
-def test_boosting_within_an_ensemble_is_refused_by_name() -> None:
-    model = ensemble.EasyEnsembleClassifier(2, random_state=0).fit(*people(2))
+def test_forests_within_an_ensemble_are_refused_by_name() -> None:
+    model = ensemble.EasyEnsembleClassifier(2, RandomForestClassifier(2), random_state=0).fit(*people(2))
     with pytest.raises(ReleaseError, match="EasyEnsembleClassifier of other models than single trees"):
         read_foreign(skops.io.dumps(model), "model")

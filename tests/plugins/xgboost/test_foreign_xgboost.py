@@ -187,8 +187,9 @@ def test_where_people_weigh_differently_nobody_can_be_counted() -> None:
     assert {item.kind for item in model.discloses} == items
 
 
-def document() -> Any:
-    return json.loads(bytes(fitted(random_rows(3), rounds=2, max_cat_to_onehot=2).save_raw(raw_format="json")))
+def document(rounds: int = 2, **options: Any) -> Any:
+    booster = fitted(random_rows(3), rounds, sets=not options, max_cat_to_onehot=2, **options)
+    return json.loads(bytes(booster.save_raw(raw_format="json")))
 
 
 def refused(document: Any, why: str) -> None:
@@ -208,12 +209,88 @@ def test_models_of_other_kinds_are_refused_by_name(options: dict[str, Any], why:
         read(fitted(random_rows(), sets=False, **options))
 
 
-def test_trees_that_speak_of_several_classes_are_refused_by_name() -> None:
-    rows = random_rows(3)
-    data = xgb.DMatrix(rows.x, label=rows.y)
-    options = {"objective": "multi:softprob", "num_class": 3, "multi_strategy": "multi_output_tree", "nthread": 1}
-    with pytest.raises(ReleaseError, match="multi_output_tree"):
-        read(xgb.train(options, data, num_boost_round=1))
+VECTORS = {"multi_strategy": "multi_output_tree"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(40))
+def test_every_row_ends_where_xgboost_has_it_end_where_leaves_have_a_number_for_each_class(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = random_rows(int(rng.integers(2, 6)))
+    options: dict[str, Any] = {
+        **VECTORS,
+        "objective": str(rng.choice(["multi:softprob", "multi:softmax"])),
+        "num_class": int(rows.y.max()) + 1,
+        "max_depth": int(rng.integers(1, 6)),
+        "grow_policy": str(rng.choice(["depthwise", "lossguide"])),
+        "gamma": float(rng.choice([0.0, 5.0])),
+        "subsample": float(rng.choice([1.0, 0.6])),
+        "num_parallel_tree": int(rng.integers(1, 4)),
+        "seed": seed,
+    }
+    options |= {"base_score": 0.3} if rng.random() < 0.3 else {}
+    booster = fitted(rows, 4, sets=False, **options)
+    model = read(booster, FORMS[seed % 2])
+    assert {tree.values.shape[1] for tree in model.trees} == {options["num_class"]}
+    assert "other_content" not in {item.kind for item in model.discloses}
+    check_alike(model, booster, rows, sets=False)
+
+
+def test_vectors_on_leaves_disclose_the_people_on_every_node() -> None:
+    rows = random_rows(4)
+    booster = fitted(rows, 3, sets=False, **VECTORS)
+    model = read(booster)
+    ends = booster.predict(data_of(rows, sets=False), pred_leaf=True).reshape(len(rows.x), -1).astype(int)
+    assert [tree.size is not None for tree in model.trees] == [True, False, False]
+    tree = model.trees[0]
+    leaves = np.flatnonzero(tree.feature == LEAF)
+    assert tree.size is not None
+    assert np.array_equal(tree.size[leaves], np.bincount(ends[:, 0], minlength=tree.nodes)[leaves])
+    assert [item.level for item in model.discloses if item.kind == "sizes"] == ["counts"]
+    assert model.learner is not None
+    assert model.learner.parameters["multi_strategy"] == "multi_output_tree"  # shadow models are grown alike
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda tree: tree["leaf_weights"].pop(), "leaf_weights: must speak of every node"),
+        (lambda tree: tree["tree_param"].update(size_leaf_vector="2"), "one for each class"),
+        (lambda tree: tree["tree_param"].update(size_leaf_vector="x"), "must be a whole number"),
+        (lambda tree: tree["right_children"].__setitem__(-1, 0), "must number the leaves"),
+        (lambda tree: tree["right_children"].__setitem__(-1, -1), "must number the leaves"),
+        (lambda tree: tree.update(leaf_weights=[1e39] * len(tree["leaf_weights"])), "single precision"),
+        (lambda tree: (tree.pop("leaf_weights"), tree.pop("base_weights")), "base_weights: must be a list of numbers"),
+    ],
+)
+def test_vectors_that_are_not_those_of_the_leaves_are_refused(change: Callable[[Any], Any], why: str) -> None:
+    fields = document(1, **VECTORS)
+    change(fields["learner"]["gradient_booster"]["model"]["trees"][0])
+    refused(fields, why)
+
+
+def test_leaves_of_vectors_and_of_numbers_in_one_file_are_refused() -> None:
+    fields, others = document(1, **VECTORS), document(1)
+    model, other = (each["learner"]["gradient_booster"]["model"] for each in (fields, others))
+    model["trees"].append({**other["trees"][0], "id": 1})
+    model["tree_info"].append(0)
+    model["gbtree_model_param"]["num_trees"], model["iteration_indptr"] = "2", [0, 1, 2]
+    refused(fields, "one for each class")
+    del model["trees"][1:], model["iteration_indptr"][2:]
+    model["gbtree_model_param"]["num_trees"], model["tree_info"] = "1", [1]
+    refused(fields, "one for each class")
+
+
+def test_text_beside_vectors_is_other_content() -> None:
+    fields = document(1, **VECTORS)
+    tree = fields["learner"]["gradient_booster"]["model"]["trees"][0]
+    for change in ({"base_weights": [*tree["base_weights"], 1.0]}, {"note": "Anna"}):
+        fields["learner"]["gradient_booster"]["model"]["trees"][0] = {**tree, **change}
+        read_again = read_foreign(json.dumps(fields).encode(), "model")
+        assert "other_content" in {item.kind for item in read_again.discloses}
+    fields = document(1)
+    fields["learner"]["gradient_booster"]["model"]["trees"][0]["leaf_weights"] = [0.5]
+    assert "other_content" in {item.kind for item in read_foreign(json.dumps(fields).encode(), "model").discloses}
 
 
 @pytest.mark.parametrize("objective", ["reg:squarederror", "binary:logistic"])
@@ -582,7 +659,7 @@ UNKNOWN: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "in the booster": (("learner", "gradient_booster", "weights"), [0.5]),
     "in the model": (("learner", "gradient_booster", "model", "weights"), [0.5]),
     "in the trees' parameters": ((*PARAMETERS, "weights"), "[0.5]"),
-    "in a tree": ((*FIRST, "leaf_weights"), [0.5]),
+    "in a tree": ((*FIRST, "leaf_vectors"), [0.5]),
     "in a tree's shape": ((*FIRST, "tree_param", "order"), "1"),
     "in the categories": ((*CATS, "order"), [1]),
 }

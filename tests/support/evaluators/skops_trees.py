@@ -1,7 +1,7 @@
 """scikit-learn's trees in skops files, as scikit-learn answers: shares of classes, scores of boosting, or numbers.
 
 Source: scikit-learn, sklearn/tree/_tree.pyx (`_apply_dense`), sklearn/ensemble/_forest.py, _gb.py, _bagging.py,
-_voting.py, _weight_boosting.py, _hist_gradient_boosting/_predictor.pyx, sklearn/calibration.py; skops,
+_voting.py, _weight_boosting.py, _iforest.py, _hist_gradient_boosting/_predictor.pyx, sklearn/calibration.py; skops,
 skops/io/_numpy.py and _sklearn.py. A document has the schema of a file and the columns of its arrays.
 """
 
@@ -193,7 +193,10 @@ def _members(model: Thing, x: Floats) -> list[Floats]:
     found = []
     for tree, some in zip(trees, columns, strict=True):
         own = x[:, np.asarray(some, dtype=np.int64)]
-        found.append(_tree_values(tree, own) if number else _shares(tree, own))
+        if tree.kind == "AdaBoostClassifier":
+            found.append(_shares_of_adaboost(tree, own, len(model["classes_"])))
+        else:
+            found.append(_tree_values(tree, own) if number else _shares(tree, own))
     return found
 
 
@@ -226,6 +229,38 @@ def _adaboost(model: Thing, x: Floats) -> Answers:
     return Answers(
         scores=votes, size=abs(votes).sum(axis=1), labels=labels, classes=tuple(classes), shares=softmax(votes)
     )
+
+
+def _shares_of_adaboost(model: Thing, x: Floats, classes: int) -> Floats:
+    """The shares of classes that are numbered, as bagging numbers them for its members."""
+    shares = _adaboost(model, x).shares
+    if shares is None or _texts(model["classes_"]) != [str(i) for i in range(classes)]:
+        raise NoModelError("other classes")
+    return shares
+
+
+def _path_length(rows: int) -> float:
+    """How many tests part one of so many rows from the others, on average."""
+    if rows <= 2:
+        return float(max(rows - 1, 0))
+    return float(2 * (np.log(rows - 1) + np.euler_gamma) - 2 * (rows - 1) / rows)
+
+
+def _isolation(model: Thing, x: Floats) -> Answers:
+    """The anomaly score, by the path lengths that the file states."""
+    trees, columns = model["estimators_"], model["estimators_features_"]
+    depths, averages = model["_decision_path_lengths"], model["_average_path_length_per_tree"]
+    if not trees or min(len(columns), len(depths), len(averages)) < len(trees):
+        raise NoModelError("another number of trees")
+    total = np.zeros(len(x))
+    for tree, some, depth, average in zip(trees, columns, depths, averages, strict=False):
+        own = x if model["_max_features"] == x.shape[1] else x[:, np.asarray(some, dtype=np.int64)]
+        ends = _ends(tree["tree_"]["nodes"], own)
+        if ends.max(initial=0) >= min(len(depth), len(average)):
+            raise NoModelError("another number of nodes")
+        total += np.asarray(depth)[ends] + np.asarray(average)[ends] - 1
+    usual = len(trees) * _path_length(model["_max_samples"])
+    return of_logarithms(-np.log(2) * (total / usual if usual else np.ones(len(x)))[:, None], np.ones(len(x)))
 
 
 def _start(model: Thing, width: int) -> Floats:
@@ -347,6 +382,7 @@ KINDS: dict[str, Callable[[Thing, Floats], Answers]] = {
     **dict.fromkeys(("GradientBoostingClassifier", "GradientBoostingRegressor"), _gradient),
     **dict.fromkeys(("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"), _hist),
     "AdaBoostClassifier": _adaboost,
+    "IsolationForest": _isolation,
 }
 
 

@@ -143,8 +143,6 @@ def _leaves(tree: Any, x: Floats) -> Ids:
     per_node = ("right_children", "split_indices", "split_conditions", "default_left")
     if any(len(tree[key]) != n for key in per_node) or int(tree["tree_param"].get("num_nodes", n)) != n:
         raise NoModelError("another number of nodes")
-    if tree["tree_param"].get("size_leaf_vector", "1") not in {"0", "1"}:
-        raise NoModelError("vectors on leaves")
     chosen = _categories(tree)
 
     def step(node: int, rows: Ids) -> tuple[int, int, Flags] | None:
@@ -157,6 +155,25 @@ def _leaves(tree: Any, x: Floats) -> Ids:
         return left, right, _takes_left(tree, node, x[rows, feature], chosen)
 
     return leaves(len(x), step)
+
+
+def _leaf_values(tree: Any, width: int) -> Floats:
+    """What each node says: one number, or one for each class."""
+    stated = int(tree["tree_param"].get("size_leaf_vector", "1"))
+    if stated <= 1:
+        return np.asarray(tree["split_conditions"], dtype=np.float32).astype(np.float64)[:, None]
+    children, rows = np.asarray(tree["left_children"]), np.asarray(tree["right_children"], dtype=np.int64)
+    values = np.asarray(tree.get("leaf_weights", tree["base_weights"]), dtype=np.float32).astype(np.float64)
+    if stated != width or len(values) % width:
+        raise NoModelError("leaves of another number of classes")
+    values = values.reshape(-1, width)
+    if "leaf_weights" in tree:
+        if not ((rows >= 0) & (rows < len(values)))[children == -1].all():
+            raise NoModelError("a leaf that is not there")
+        return np.where(children[:, None] == -1, values[np.where(children == -1, rows, 0)], 0.0)
+    if len(values) != len(children):
+        raise NoModelError("another number of nodes")
+    return values
 
 
 def _codes(learner: Any, model: Any, features: list[str], columns: Columns) -> Floats:
@@ -206,10 +223,12 @@ def evaluate(document: Any, columns: Columns) -> Answers:
         if not 0 <= group < width:
             raise NoModelError("a tree of no class")
         ends = _leaves(tree, x)
-        values = np.asarray(tree["split_conditions"], dtype=np.float32).astype(np.float64)[ends]
-        added = values * np.float32(weight)
-        scores[:, int(group)] += added
-        size += abs(added)
+        added = _leaf_values(tree, width)[ends] * np.float32(weight)
+        several = added.shape[1] > 1
+        if several and group:
+            raise NoModelError("a vector of one class")
+        scores[:, slice(None) if several else slice(int(group), int(group) + 1)] += added
+        size += abs(added).sum(axis=1)
     if objective not in CLASSES | SEVERAL:
         return of_logarithms(scores, size) if objective in LOGARITHM else Answers(scores=scores, size=size)
     chosen = (scores[:, 0] > 0).astype(int) if objective in CLASSES else scores.argmax(axis=1)

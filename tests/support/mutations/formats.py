@@ -99,6 +99,7 @@ XGBOOST_KINDS = {
     **{"base_score": "base score", "categories": "categories", "categories_nodes": "categories"},
     **{"categories_segments": "categories", "categories_sizes": "categories", "split_type": "categories"},
     **{"sum_hessian": "count", "name": "objective", "iteration_indptr": "rounds", "num_parallel_tree": "rounds"},
+    **{"leaf_weights": "leaf"},
 }
 
 

@@ -5,7 +5,7 @@
 It needs scikit-learn, skops and pandas, and writes the archive FOLDER/VERSION.tar.xz (`producer_archive`), VERSION
 that of scikit-learn. Rows with missing cells have answers in the cases that were trained on such. Cases that begin with
 `pipeline` are given the texts of the column `colour` too. The margins of AdaBoost are logarithms of its chances, those
-of hard voting the votes.
+of hard voting the votes, those of isolation forests anomaly scores.
 """
 
 import sys
@@ -31,6 +31,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
@@ -48,6 +49,7 @@ from producer_archive import NAMES, Making, made_up_people, quantiles, with_prob
 WORDS = np.array(["low", "some", "high"])
 TREE: dict[str, Any] = {"max_depth": 3, "min_samples_leaf": 3, "random_state": 1}
 FEW: dict[str, Any] = {**TREE, "n_estimators": 3}
+ISOLATION: dict[str, Any] = {"max_samples": 32, "random_state": 1, "n_estimators": 5}
 HIST: dict[str, Any] = {"max_iter": 3, "max_leaf_nodes": 4, "min_samples_leaf": 5, "random_state": 1}
 SAMME: dict[str, Any] = {} if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 6) else {"algorithm": "SAMME"}
 Make = Callable[[], Any]
@@ -160,6 +162,12 @@ CASES: dict[str, tuple[Make, str]] = {
         lambda: CalibratedClassifierCV(HistGradientBoostingClassifier(**HIST), cv=2, ensemble=False),
         "two missing",
     ),
+    "isolation": (of(IsolationForest, ISOLATION), "number"),
+    "isolation-drawn": (
+        of(IsolationForest, ISOLATION, bootstrap=True, max_features=0.5, contamination=0.1),
+        "number",
+    ),
+    "isolation-missing": (of(IsolationForest, ISOLATION), "number missing"),
     "pipeline-tree": (lambda: make_pipeline(numbers_and_texts(), DecisionTreeClassifier(**TREE)), "two texts"),
     "pipeline-forest": (lambda: make_pipeline(numbers_and_texts(), RandomForestClassifier(**FEW)), "two texts"),
     "pipeline-hist": (
@@ -222,6 +230,8 @@ def learned(number: Any, kind: str) -> Any:
 
 def margins_of(model: Any, given: Any, name: str) -> Any:
     """What scikit-learn says of each row, to be compared score by score."""
+    if name.startswith("isolation"):
+        return -model.score_samples(given)
     if not hasattr(model, "classes_"):
         return model.predict(given)
     if name.startswith(("adaboost", "calibrated-sum")):

@@ -21,6 +21,7 @@ USUAL = {"max_depth": 2, "eta": 0.5, "nthread": 1, "verbosity": 0, "tree_method"
 DART = {"booster": "dart", "rate_drop": 0.5, "seed": 3}
 LOGISTIC = {"objective": "binary:logistic"}
 SOFTPROB_OF_TWO = {"objective": "multi:softprob", "num_class": 2}
+VECTORS = {"multi_strategy": "multi_output_tree"}
 SETS = {"native": True, "max_cat_to_onehot": 1}
 PARALLEL = {"num_parallel_tree": 2, "subsample": 0.7}
 CASES: dict[str, dict[str, Any]] = {
@@ -59,6 +60,10 @@ CASES: dict[str, dict[str, Any]] = {
     "poisson-base-dart": {"objective": "count:poisson", "base_score": 2.0, "max_delta_step": 1.0, **DART},
     "logistic-stopped": {**LOGISTIC, "best_iteration": 1},
     "softprob-of-three-dart-stopped": {"objective": "multi:softprob", "num_class": 3, **DART, "best_iteration": 0},
+    "softprob-of-two-in-one-tree": {**SOFTPROB_OF_TWO, **VECTORS},
+    "softprob-of-three-in-one-tree": {"objective": "multi:softprob", "num_class": 3, "base_score": 0.3, **VECTORS},
+    "softprob-of-three-in-one-tree-parallel": {"objective": "multi:softprob", "num_class": 3, **VECTORS, **PARALLEL},
+    "softmax-of-three-in-one-tree": {"objective": "multi:softmax", "num_class": 3, **VECTORS},
 }
 
 LOGS = {"reg:gamma", "reg:tweedie", "count:poisson"}
@@ -74,7 +79,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "several-targets-in-one-tree": {
         "objective": "reg:squarederror",
         "targets": True,
-        "multi_strategy": "multi_output_tree",
+        **VECTORS,
     },
 }
 
