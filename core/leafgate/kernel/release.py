@@ -212,11 +212,11 @@ class CalibratedSum:
     A model with several such sums answers the mean of their shares.
 
     Attributes:
-        trees: How many trees.
-        link: The softmax of all sums; of several classes the logistic function of each sum, over the total of these; or
+        trees: how many trees.
+        link: the softmax of all sums; of several classes the logistic function of each sum, over the total of these; or
             the lines between points, over their total.
-        is_mean: Are sums divided by the number of trees first?
-        points: For each class the points, as pairs of a sum and a share; beyond the first and the last the share stays.
+        is_mean: whether sums are divided by the number of trees first.
+        points: for each class the points, as pairs of a sum and a share; beyond the first and the last the share stays.
             Of two classes one has none: it has what the other leaves. Empty unless the link is `isotonic`.
 
     Source: Niculescu-Mizil, Caruana, "Predicting Good Probabilities With Supervised Learning", ICML 2005.
