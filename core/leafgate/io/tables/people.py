@@ -272,9 +272,13 @@ class People:
         for name in suspected_persons(rows, identifiers):
             found[name] = None
             if self.records.folder is None:
-                codes = self.records.loaded.codes(name).astype(np.int64)
-                found[name] = self._table(self.kept, self.schema, np.where(gone[name][codes], -1, codes)).person_rows
+                found[name] = self._table(self.kept, self.schema, self.counting_by(name).person).person_rows
         return found
+
+    def counting_by(self, name: str) -> Counting:
+        """How many people the records in main memory are if this column numbers the people."""
+        codes = self.records.loaded.codes(name).astype(np.int64)
+        return replace(self.counting, person=np.where(missing(self.records, name, self.data)[codes], -1, codes))
 
 
 def _columns_with_gaps(records: Records, schema: Schema, gaps: Marks, labelled: Rows, place: str) -> list[str]:
