@@ -56,7 +56,7 @@ def build(
 
         content, few = result.provenance.model_content, policy.report.smallest_cell
         held, cells = held_disclosed(content.held, table, few), cells_disclosed(content, table, few)
-        result = _with_disclosures(result, held, cells)
+        result = _with_disclosures(result, (*held, *_disclosures(result), *cells))
     if not _is_written(result):
         return publish(policy, plugins, result)
     refuse_unaudited(result.release, plugins)
@@ -70,15 +70,35 @@ def build(
     return replace(artifact, release=with_policy_columns(artifact.release, table.schema))
 
 
-def _with_disclosures(
-    result: SealedRelease, first: tuple[FileDisclosure, ...], last: tuple[FileDisclosure, ...]
-) -> SealedRelease:
-    """The release of a file, which discloses this, too, before and after what it discloses itself."""
+def with_cells_of(artifact: SealedRelease, counted: Table, others: Table, few: int) -> SealedRelease:
+    """The artifact of a file, what this discloses of the cells of a few people judged anew.
+
+    Args:
+        artifact: as it was judged; one that was not read from a file is returned as it is.
+        counted: the table that it was judged by.
+        others: the table with the people counted otherwise.
+        few: a cell that so many people share is nobody's.
+    """
+    content = artifact.provenance.model_content
+    if content is None:
+        return artifact
+    from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
+
+    before, now = cells_disclosed(content, counted, few), cells_disclosed(content, others, few)
+    return _with_disclosures(artifact, (*(item for item in _disclosures(artifact) if item not in before), *now))
+
+
+def _disclosures(result: SealedRelease) -> tuple[FileDisclosure, ...]:
+    """What the file of a release discloses beyond its predictions."""
+    return result.provenance.discloses if result.release.file is None else result.release.file.discloses
+
+
+def _with_disclosures(result: SealedRelease, discloses: tuple[FileDisclosure, ...]) -> SealedRelease:
+    """The release of a file that discloses this."""
     file = result.release.file
     if file is None:
-        return replace(result, provenance=replace(result.provenance, discloses=(*first, *last)))
-    listed = replace(file, discloses=(*first, *file.discloses, *last))
-    return replace(result, release=replace(result.release, file=listed))
+        return replace(result, provenance=replace(result.provenance, discloses=discloses))
+    return replace(result, release=replace(result.release, file=replace(file, discloses=discloses)))
 
 
 def _is_written(result: BuildResult) -> bool:

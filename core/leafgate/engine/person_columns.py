@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from leafgate.api.registry import Plugins
+from leafgate.engine.build import with_cells_of
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
 from leafgate.errors import LeafgateError
@@ -18,6 +19,7 @@ REPEATED = "some values of {!r} stand in several rows, and each row was counted 
 """How many do is not said: few of them would be a small count."""
 
 NOT_COUNTED = "an engine did not keep the column for each row, so that no limit could be judged by it"
+CELLS = "an engine did not keep the columns that the cells of the file are compared with"
 PER_ROW = "a claim of differential privacy is about one row, and not about all rows of a person"
 NUMBERS_PEOPLE = "If it numbers the people, say so: `role: person` on the column."
 ROWS_ARE_PEOPLE = "If each row is a person, say so: `rows: people` under `data`."
@@ -53,23 +55,27 @@ class PersonColumnAudit:
         doubts = [
             self._finding(name, reason)
             for name, rows in self.adversaries.table.suspected.items()
-            if (reason := NOT_COUNTED if rows is None else self._reason(rows, findings, judge))
+            if (reason := NOT_COUNTED if rows is None else self._reason(name, rows, findings, judge))
         ]
         return [*at_builder(self.adversaries.policy, doubts), *findings]
 
-    def _reason(self, rows: PersonRows, findings: Sequence[Finding], judge: Judge) -> str:
+    def _reason(self, name: str, rows: PersonRows, findings: Sequence[Finding], judge: Judge) -> str:
         """Why the limits that hold may not hold if rows are these persons'; empty where all of them hold."""
         own = self.adversaries
         if own.artifact.release.claims_differential_privacy:
             return PER_ROW
-        people = replace(own.table, person_rows=rows, suspected={})
-        others = replace(own, tables=replace(own.tables, people=people), _drawn={}, _asked={})
+        cells = own.table.suspected_cells.get(name, {})
+        if own.table.cell_counts and not cells:
+            return UNJUDGED.format(CELLS)
+        people = replace(own.table, person_rows=rows, suspected={}, cell_counts=cells)
+        artifact = with_cells_of(own.artifact, own.table, people, own.policy.report.smallest_cell)
+        tables = replace(own.tables, people=people)
+        others = replace(own, tables=tables, artifact=artifact, _drawn={}, _asked={})
         try:
             counted = {each.id: each.passed for each in judge(others)}
         except LeafgateError as error:
             return UNJUDGED.format(error)
-        limits = [each for each in findings if each.limit is not None and not each.id.startswith("guarantee:")]
-        kept = [each.id for each in limits if each.passed]
+        kept = [each.id for each in findings if each.passed]
         broken = [name for name in kept if counted.get(name) is False]
         unjudged = [name for name in kept if counted.get(name) is None]
         return BROKEN.format(", ".join(broken)) if broken else UNJUDGED.format(", ".join(unjudged)) if unjudged else ""

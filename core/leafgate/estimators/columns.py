@@ -333,9 +333,7 @@ def _column(column: Column, cells: Cells) -> Column:
     if missing.any() and not column.missing:
         secret = "sensitive" in column.roles
         remedy = "leave those rows out" + ("" if secret else ', or say on_missing="keep"')
-        raise InvalidInputError(
-            f"Input X contains NaN: {int(missing.sum())} missing cell(s)", place=place, remedy=remedy
-        )
+        raise InvalidInputError("Input X contains NaN: some cells are missing", place=place, remedy=remedy)
     if missing.all():
         raise InvalidInputError("every cell is missing", place=place, remedy='give it the role "ignored"')
     if column.values is not None:
@@ -348,7 +346,7 @@ def _column(column: Column, cells: Cells) -> Column:
         return _domain_that_occurs(column, cells)
     if outside.any():
         remedy = "correct the data or `domains`"
-        raise InvalidInputError(f"{int(outside.sum())} cell(s) are outside of `domains`", place=place, remedy=remedy)
+        raise InvalidInputError("some cells are outside of `domains`", place=place, remedy=remedy)
     return column
 
 

@@ -48,6 +48,7 @@ class FileContent:
             column as texts.
         scales: by the name of a column, the numbers that scalers move and stretch its numbers by.
         held: vectors that no prediction needs.
+        classes: the names of the classes, each with the value of the policy that it stands for; none of codes.
     """
 
     values: Mapping[str, frozenset[str]]
@@ -56,3 +57,4 @@ class FileContent:
     names: frozenset[str] = frozenset()
     scales: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     held: tuple[HeldVector, ...] = ()
+    classes: Mapping[str, str] = field(default_factory=dict)

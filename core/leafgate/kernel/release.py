@@ -36,7 +36,13 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """From the least to the most."""
 
 
-LOCATED = frozenset({"other_content", "people_listed", "rare_numbers", "training_rows", "training_table", "variables"})
+RARE_CLASSES = "rare_classes"
+"""The kind of the disclosure that a file names classes of a few people, as every file of its model does."""
+
+
+LOCATED = frozenset(
+    {"other_content", "people_listed", RARE_CLASSES, "rare_numbers", "training_rows", "training_table", "variables"}
+)
 """The kinds of disclosures whose description ends in where it is, in brackets."""
 
 

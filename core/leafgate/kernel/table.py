@@ -92,6 +92,8 @@ class TableFacts:
         left_out: people who were left out of a table of others because they are in the audited table.
         cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
             and people among them; None where a column has too many texts. Empty where nobody counted.
+        suspected_cells: the same by the persons of each column of `suspected`, where its rows and all columns are
+            there; for the engine alone.
         incomplete: the people who were left out for missing cells and whose class and secrets are known; their columns
             may have missing cells. It is for the engine alone, which may audit a second time with them.
     """
@@ -108,6 +110,7 @@ class TableFacts:
     without_id: int = field(default=0, compare=False)
     left_out: int = field(default=0, compare=False)
     cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False)
+    suspected_cells: Mapping[str, CellCounts] = field(default_factory=dict, repr=False, compare=False)
     incomplete: Table | None = field(default=None, repr=False, compare=False)
 
     def counts_beside_people(self) -> dict[str, int]:
@@ -154,6 +157,7 @@ class Table(TableFacts):
         object.__setattr__(twin, "cell_counts", {})
         object.__setattr__(twin, "incomplete", None)
         object.__setattr__(twin, "suspected", {})
+        object.__setattr__(twin, "suspected_cells", {})
         if self.person_rows is not None:
             object.__setattr__(twin, "person_rows", self.person_rows.without_ids)
         for name in ("_numbers", "_singles", "reached"):

@@ -16,7 +16,7 @@ from leafgate.engine.remedies.static import has_own_command
 from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
-from leafgate.kernel.release import Publish, Release, discloses_more
+from leafgate.kernel.release import RARE_CLASSES, Publish, Release, discloses_more
 from leafgate.kernel.tree import Node, map_leaves
 from leafgate.search.trials import Trial, Trials, is_constant_trial, ladder
 
@@ -117,8 +117,10 @@ class ModelFileSearch:
         """What to do with a model's file: write it anew with labels, cut it back, or train it with larger leaves."""
         assert self.trials.artifact is not None
         release = self.trials.artifact.release
-        if not release.trees:
-            return SearchedRemedies()
+        items = () if release.file is None else release.file.discloses
+        of_file = any(each.is_of_file for each in self.trials.failed)
+        if not release.trees or (of_file and any(item.kind == RARE_CLASSES for item in items)):
+            return SearchedRemedies()  # other trees have the same classes
         if can_be_scrubbed(release) and not is_constant(_with_labels(release)):
             scrubbed = self._given(_with_labels(release))
             self.trials.tried.append("labels alone on the leaves")

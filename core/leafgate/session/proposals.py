@@ -31,6 +31,9 @@ SMALLEST_GROUPS = ((200, 10), (50, 5), (0, 3))
 MODEL_GROUP = 10
 """So many people must share every path of a model that is audited, however many people there are."""
 
+FEW = 10
+"""Limits do not disclose numbers of fewer people, nor such differences."""
+
 CONFIDENCE = 0.95
 """The largest share of one value in a group, where the table as a whole leaves room below it."""
 
@@ -154,7 +157,7 @@ def propose(
     largest = max(largest, secret.window if judged is None else 0.0)
     k = MODEL_GROUP if of_model else smallest_group(secret.people)
     exposure = {"use": "exposure", "insiders": 1, **values}
-    confidence = {"use": "confidence", "at_most": confidence_limit(largest), **values}
+    confidence = {"use": "confidence", "at_most": confidence_limit(largest, secret.people), **values}
     metrics = [
         {"use": "k_anonymity", "at_least": k},
         {"use": "exposure", "at_most": 0, "insiders": 1, **values},
@@ -227,20 +230,23 @@ def smallest_group(people: int) -> int:
     return next(k for least, k in SMALLEST_GROUPS if people >= least)
 
 
-def confidence_limit(largest_share: float) -> float:
+def confidence_limit(largest_share: float, people: int) -> float:
     """The share of one value that no group may exceed: 0.95, or half way from the share among everybody to 1.
 
     The second where more than 0.9 of all people have one value, since groups can hardly stay below what holds of
-    everybody. It is rounded up, from 0.99 on so that only 1, 2 or 5 is left to 1: a policy is public, and a number with
-    more digits would disclose how many people are few.
+    everybody. It is rounded up, from 0.99 on so that only 1, 2 or 5 is left to 1. The people without the value count in
+    tens, and fewer as one: a policy is public, and a closer limit would disclose how many people are few.
 
-    >>> [confidence_limit(share) for share in (0.5, 0.9, 0.94, 0.967, 0.985, 0.9987, 1)]
+    >>> [confidence_limit(share, 100_000) for share in (0.5, 0.9, 0.94, 0.967, 0.985, 0.9987, 1)]
     [0.95, 0.95, 0.97, 0.99, 0.995, 0.9995, 0.95]
+    >>> [confidence_limit(1 - few / 200, 200) for few in (1, 9, 10, 19, 20)]
+    [0.998, 0.998, 0.98, 0.98, 0.95]
     """
-    rest = (1 - largest_share) / 2
-    if rest >= 1 - CONFIDENCE:
+    if largest_share >= 1:  # nobody can keep it, and everybody should know
         return CONFIDENCE
-    if rest <= 0:  # nobody can keep it, and everybody should know
+    tens = math.floor((1 - largest_share) * people / FEW * (1 + ROUNDING))
+    rest = max(tens * FEW, 1) / people / 2
+    if rest >= 1 - CONFIDENCE:
         return CONFIDENCE
     if rest >= 0.01:
         return 1 - math.floor(100 * rest * (1 + ROUNDING)) / 100

@@ -243,15 +243,14 @@ def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> Floats:
     steps = np.where(there, numbers, 0) / noise.grid
     strange = ~there | (steps != np.round(steps))
     if strange.any():
-        problem = f"{int(strange.sum())} cell(s) are no numbers that this noise can have made"
+        problem = "some cells are no numbers that this noise can have made"
         raise DataError(problem, place=f"column {column.name!r}", remedy="let every party use leafgate perturb")
     return numbers
 
 
 def _classes(cells: Sequence[str], schema: Schema) -> NDArray[np.int64]:
     code = {label: i for i, label in enumerate(schema.classes)}
-    strange = sum(cell not in code for cell in cells)
-    if strange:
+    if any(cell not in code for cell in cells):
         place = f"column {schema.target.name!r}"
-        raise DataError(f"{strange} cell(s) outside the `values` the policy declares", place=place, remedy=SAME_POLICY)
+        raise DataError("some cells are outside the `values` the policy declares", place=place, remedy=SAME_POLICY)
     return np.array([code[cell] for cell in cells], dtype=np.int64)

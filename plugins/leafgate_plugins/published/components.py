@@ -22,7 +22,7 @@ from leafgate.api import (
 )
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, scrub_command
 from leafgate.kernel.options import PolicyFile
-from leafgate.kernel.release import ADDED_UP, NOT_STATED, Severity
+from leafgate.kernel.release import ADDED_UP, NOT_STATED, RARE_CLASSES, Severity
 from leafgate.models.lowering.encoding import Encoding
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ SCRUBBED_SCORES: Mapping[str, tuple[Severity, ...]] = {"shares": ("low",)}
 CELLS = frozenset({"people_listed", "rare_numbers"})
 """Kinds of disclosures that `leafgate scrub --policy` takes out of any file without changing its leaves."""
 CELLS_MENDED = "Write the model anew with other thresholds between the same people, and without values that few have"
+
+
+OTHER_CLASSES = (
+    "Every file of this model names its classes. Merge those that few people have, or leave these people out, and "
+    "train it anew. If the list of classes exists without this table, say `domain: public` of the column."
+)
 
 
 def _question(release: Release, items: Sequence[Disclosure]) -> str:
@@ -281,6 +287,8 @@ class FileDisclosure(ReleaseAtMost):
         """
         order = get_args(Severity)
         counted = {item.kind for item in items if order.index(item.severity) >= order.index(self.severity)}
+        if RARE_CLASSES in counted:
+            return Remedy(action="advise", text=OTHER_CLASSES)
         if counted <= CELLS and release.decides_by_several_trees:
             leaves = "labels" if release.predicts_numbers or release.publish.leaves == "labels" else "shares"
             return Remedy.running(CELLS_MENDED, scrub_command(leaves), brief=True)

@@ -10,12 +10,16 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from command_line import leafgate as command
 from components import new_source
 from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, LargeTable, Score, ScoringContext, Table, Unit
+from sklearn_zoo import skops_bytes
 from survey import survey
 from table_files import any_table_in, data_of, in_blocks
 
@@ -157,6 +161,44 @@ def test_a_public_column_of_a_table_in_blocks_is_asked_about_as_in_memory(
     blocks = any_table_in(data, path)
     assert (type(in_memory), type(blocks)) == (Table, LargeTable)
     assert [*in_memory.suspected] == [*blocks.suspected] == [name] * asked
+
+
+def test_a_claim_that_breaks_by_the_column_is_asked_about(tmp_path: Path) -> None:
+    limits = [{"use": "exposure", "at_most": 0, "insiders": 1}]
+    changes = {"build": {"use": "kadet", "k": 20, "prune": False}, "metrics": limits}
+    result = command("audit", policy(tmp_path, VISITS, changes), "--no-remedies")
+    assert result.code == 3
+    assert "these limits do not hold: guarantee:k" in result.out
+
+
+def test_a_file_that_lists_a_value_of_one_person_is_asked_about(tmp_path: Path) -> None:
+    streets, people = ["Aston", "Bath", "Dale"], [("Carla" if i == 0 else "ABD"[i % 3], i) for i in range(100)]
+    rows = [
+        (f"p{i}", next((each for each in streets if each[0] == street), street), (i % 10 < 6) == (street in "DCarla"))
+        for street, i in people
+        for _ in range(12)
+    ]
+    table = pd.DataFrame(rows, columns=["patient", "street", "ill"])
+    answers = np.where(table.pop("ill"), "yes", "no")
+    encoder = make_column_transformer((OrdinalEncoder(), ["street"]))
+    model = make_pipeline(encoder, DecisionTreeClassifier(min_samples_leaf=100, max_depth=1, random_state=0))
+    (tmp_path / "model.skops").write_bytes(skops_bytes(model.fit(table[["street"]], answers)))
+    columns = COLUMNS | {"street": {"role": "quasi_identifier", "values": [*streets, "Carla"]}}
+    del columns["ward"]
+    document: dict[str, Any] = {
+        "data.columns": columns,
+        "build": {"use": "published", "path": "model.skops"},
+        "metrics": [{"use": "file_disclosure", "at_most": 0}],
+    }
+    path = survey(tmp_path, document, table.assign(ill=answers).to_csv(index=False))
+    files = tmp_path / "model.skops", tmp_path / "new.json"
+    scrubbed = command("scrub", *files, "--leaves", "labels", "--policy", path)
+    assert "some values of 'patient' stand in several rows" in scrubbed.out + scrubbed.err
+    path = survey(tmp_path, document | {"build.path": "new.json"}, table.assign(ill=answers).to_csv(index=False))
+    result = command("audit", path, "--no-remedies")
+    assert result.code == 3
+    assert "these limits do not hold: file_disclosure" in result.out
+    assert "Carla" not in result.out
 
 
 def test_where_limits_hold_by_the_column_too_there_is_a_note(tmp_path: Path) -> None:

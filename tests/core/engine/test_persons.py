@@ -209,7 +209,7 @@ def test_people_of_the_table_are_left_out_of_the_test_table(tmp_path: Path) -> N
     [
         ({"data.columns": COLUMNS | {"n": {"role": "weight"}}}, "choose"),
         ({"data.rows": "people"}, "`rows: people`"),
-        ({"data.rows_at_most": 9}, "120 of them have more rows"),
+        ({"data.rows_at_most": 9}, "some of them have more rows"),
         ({"data.columns.patient.role": "ignored", "data.rows_at_most": 9}, "`rows_at_most` needs"),
         ({"data.columns.patient.role": "ignored", "data.columns.ill.varies": True}, "`varies` of 'ill' needs"),
     ],

@@ -325,7 +325,7 @@ def test_an_unknown_category_goes_where_most_people_are() -> None:
 def test_missing_cells_are_a_value_of_their_own_where_they_are_kept() -> None:
     X = pd.DataFrame({"job": ["clerk"] * 4 + [None] * 4, "x": [1.0, np.nan] * 4})
     y = ["low"] * 4 + ["high"] * 4
-    with pytest.raises(InvalidInputError, match="column 'job' of X: Input X contains NaN: 4 missing cell"):
+    with pytest.raises(InvalidInputError, match="column 'job' of X: Input X contains NaN: some cells are missing"):
         KAnonymousTreeClassifier(k=2).fit(X, y)
     tree = KAnonymousTreeClassifier(k=2, on_missing="keep").fit(X, y)
     assert tree.predict(X).tolist() == y
@@ -446,8 +446,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a role of X": ({"roles": {"age": "weight"}}, r"roles\['age'\]: a column of X cannot be 'weight'"),
     "a role of the class": ({"roles": {"wage": "private"}}, r"roles\['wage'\]: is what y holds"),
     "a domain": ({"domains": {"age": "old"}}, r"domains\['age'\]: is neither two numbers nor a list of texts"),
-    "bounds": ({"domains": {"age": (0, 30)}}, "column 'age' of X: 158 cell.s. are outside of `domains`"),
-    "values": ({"domains": {"job": ["clerk"]}}, "column 'job' of X: .* cell.s. are outside of `domains`"),
+    "bounds": ({"domains": {"age": (0, 30)}}, "column 'age' of X: some cells are outside of `domains`"),
+    "values": ({"domains": {"job": ["clerk"]}}, "column 'job' of X: some cells are outside of `domains`"),
     "bounds of texts": ({"domains": {"job": (0, 1)}}, "column 'job' of X: has texts"),
     "classes": ({"classes": ["low"]}, "y: 1 label.s. are not among `classes`"),
     "a secret number": ({"roles": {"age": "sensitive"}}, "column 'age' of X: is a secret of numbers"),

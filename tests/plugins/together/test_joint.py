@@ -720,5 +720,5 @@ def test_what_is_wrong_with_another_table_is_said_without_numbers(folder: Folder
     folder.table("old.csv", [*rows[:8], ("p999", 3, "z", "no"), *rows[8:]])
     found = folder.findings(new, releases=[{"path": "old.json", "data": old}])
     problem = str(found["attack:joint"].evidence["problem"])
-    assert "cell(s) outside the `values`" in problem
+    assert "some cells are outside the `values`" in problem
     assert not set("123456789") & set(problem.replace("releases[0]", ""))

@@ -173,6 +173,7 @@ def scrub(
     )
     from leafgate.commands.convert.witness import check_written, rows_answered
     from leafgate.console.output import say
+    from leafgate.engine.person_columns import persons_note
     from leafgate.io.files import EVERYONE, make_folder, refuse_same, write_file
     from leafgate.models.reader import read_foreign, read_model
     from leafgate.session.run import open_session
@@ -230,6 +231,8 @@ def scrub(
         say(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
+    for name in () if session is None else session.table.suspected:
+        say(f"values and thresholds of few people were looked for by rows: {persons_note(name)}")
     for line in _scripts(new, out, script, to):
         say(line)
     return 0

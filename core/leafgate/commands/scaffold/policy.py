@@ -101,16 +101,15 @@ class Guess:
 
     @property
     def not_all_numbers(self) -> str:
-        """That most cells are numbers, and some are none; empty where that is not so."""
+        """That most cells are numbers, and some are none; not how many, who may be few. Empty where that is not so."""
         numbers = sum(people for text, people in self.people_with.items() if not is_code(text))
         everybody = self.people + self.gaps
         if numbers == everybody or numbers < MOSTLY * everybody:
             return ""
-        said = f"{numbers:,} of {everybody:,} cells are numbers"
         if self.numeric:
-            return f"{said}, the others usual marks of missing cells, as `missing` lists them"
-        others = f"{everybody - numbers - self.gaps:,} neither numbers nor usual marks of missing cells"
-        return f"{said}, and {others}: a total row, a remark? correct the file, and run init again"
+            return "most cells are numbers, the others usual marks of missing cells, as `missing` lists them"
+        others = "some neither numbers nor usual marks of missing cells"
+        return f"most cells are numbers, and {others}: a total row, a remark? correct the file, and run init again"
 
     @property
     def unique(self) -> bool:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import hashlib
 import math
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -401,6 +402,8 @@ def _texts(values: Sequence[Any], place: str) -> list[str]:
     """Cells as texts: numbers so that reading them gives the same numbers, whatever their type."""
     types = set(map(type, values))
     if types <= {int}:
+        if any(abs(value) > sys.float_info.max for value in values):
+            raise _too_large(place)
         return list(map(str, values))
     if types <= {float}:
         if not np.isfinite(values).all():
@@ -416,6 +419,8 @@ def _text(value: Any, place: str) -> str:
             raise DataError("has texts that are too long, or not Unicode", place=place, remedy="leave the column out")
         return text
     if isinstance(value, int | np.integer):
+        if abs(int(value)) > sys.float_info.max:
+            raise _too_large(place)
         return str(int(value))
     number = float(value)
     if not math.isfinite(number):
@@ -425,6 +430,10 @@ def _text(value: Any, place: str) -> str:
 
 def _infinite(place: str) -> DataError:
     return DataError("has infinite numbers", place=place, remedy="replace them by finite or missing ones")
+
+
+def _too_large(place: str) -> DataError:
+    return DataError("has whole numbers that no double can hold", place=place, remedy="convert them to texts")
 
 
 def _is_encodable(text: str) -> bool:

@@ -32,6 +32,9 @@ from leafgate.kernel.table import Table, cells_of, make_table
 MOST_INCOMPLETE = 5_000_000
 """Of a table in blocks so many people who are left out for missing cells are loaded; of more of them, nobody."""
 
+MAX_WEIGHT = 2**53
+"""From here on doubles do not hold every whole number."""
+
 
 @dataclass(frozen=True, eq=False)
 class Counting:
@@ -91,9 +94,12 @@ def _weights(records: Records, data: Data, place: str) -> tuple[NDArray[np.int64
         return None, None
     name, spec = data.weight
     numbers = np.array([parse_number(text) for text in records.texts[name]])
-    strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**53))
+    strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < MAX_WEIGHT))
     refuse_texts(records, name, strange, "not a whole number of people, 1 or more", f"{place}, column {name!r}")
     block = records.loaded
+    if (numbers[block.codes(name)] * block.counts).sum() >= MAX_WEIGHT:
+        remedy = "divide all weights by one number, and round them"
+        raise DataError("the weights add up to 2^53 or more", place=f"{place}, column {name!r}", remedy=remedy)
     return numbers.astype(np.int64)[block.codes(name)] * block.counts, spec.counts == "people"
 
 
@@ -116,10 +122,9 @@ def _persons(records: Records, data: Data, place: str) -> tuple[NDArray[np.int64
         remedy = "give it the role `ignored`, or name the column that numbers the people"
         raise DataError("no row says whose it is", place=place, remedy=remedy)
     most, rows = data.rows_at_most, np.bincount(person[known], weights=records.loaded.counts[known])
-    more = 0 if most is None else int((rows > most).sum())
-    if more:
+    if most is not None and (rows > most).any():
         raise DataError(
-            f"{more} of them have more rows than `data.rows_at_most` says",
+            "some of them have more rows than `data.rows_at_most` says",
             place=place,
             remedy="leave out rows of theirs by a rule that does not depend on cells; or state a larger number",
         )
@@ -175,7 +180,7 @@ class People:
         with_gaps = _columns_with_gaps(records, schema, gaps, labelled, place)
         if with_gaps and data.on_missing is None:
             raise DataError(
-                f"{records.rows_among(incomplete)} row(s) have missing cells",
+                "some rows have missing cells",
                 place=f"{place}, column(s) {', '.join(map(repr, with_gaps))}",
                 remedy="say `on_missing: drop` or `on_missing: keep` under `data`",
             )
@@ -272,9 +277,13 @@ class People:
         for name in suspected_persons(rows, identifiers):
             found[name] = None
             if self.records.folder is None:
-                codes = self.records.loaded.codes(name).astype(np.int64)
-                found[name] = self._table(self.kept, self.schema, np.where(gone[name][codes], -1, codes)).person_rows
+                found[name] = self._table(self.kept, self.schema, self.counting_by(name).person).person_rows
         return found
+
+    def counting_by(self, name: str) -> Counting:
+        """How many people the records in main memory are if this column numbers the people."""
+        codes = self.records.loaded.codes(name).astype(np.int64)
+        return replace(self.counting, person=np.where(missing(self.records, name, self.data)[codes], -1, codes))
 
 
 def _columns_with_gaps(records: Records, schema: Schema, gaps: Marks, labelled: Rows, place: str) -> list[str]:
@@ -285,7 +294,7 @@ def _columns_with_gaps(records: Records, schema: Schema, gaps: Marks, labelled: 
         cells = int(records.rows_of_texts(column.name, labelled)[texts].sum()) if texts.any() else 0
         if cells and column.roles & {"class", "sensitive"}:
             raise DataError(
-                f"{cells} cell(s) of the class or of a secret are missing",
+                "some cells of the class or of a secret are missing",
                 place=f"{place}, column {column.name!r}",
                 remedy="list its mark as `no_answer` of the column: limits then judge who has a recorded value",
             )

@@ -280,7 +280,16 @@ class _Reading:
         repeated = self._repeated_identifiers(people, names)
         suspected = people.suspected(repeated)
         counts = self._cell_counts(people.counting, names) if count_cells else {}
-        table = people.table(repeated_identifiers=repeated, suspected=suspected, cell_counts=counts)
+        table = people.table(
+            repeated_identifiers=repeated,
+            suspected=suspected,
+            cell_counts=counts,
+            suspected_cells={
+                name: self._cell_counts(people.counting_by(name), names)
+                for name, rows in suspected.items()
+                if count_cells and rows is not None and set(names) <= set(people.records.texts)
+            },
+        )
         if isinstance(table, LargeTable) and self.engine_table is not None:
             table = replace(table, most_records=self.engine_table.engine.most_records)
         return table

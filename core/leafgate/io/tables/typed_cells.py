@@ -160,15 +160,14 @@ def refuse_texts(
     among: Rows | None = None,
 ) -> None:
     """DataError where a record, or one of these records, has a wrong text."""
-    cells = int(records.rows_of_texts(name, among)[wrong].sum()) if wrong.any() else 0
-    if cells:
+    if wrong.any() and records.rows_of_texts(name, among)[wrong].any():
         first = records.first_row(name, wrong, among)
         where = "" if first is None else f", the first in record {first}"
-        raise DataError(f"{cells} cell(s) {why}{where}", place=place, remedy=remedy)
+        raise DataError(f"some cells are {why}{where}", place=place, remedy=remedy)
 
 
 def _refuse_repeated(records: Records, name: str, place: str) -> None:
     again = pd.Series(records.loaded.codes(name)).duplicated().to_numpy()
     if again.any():
         first = "" if records.loaded.first is None else f", the first in record {records.loaded.first[again].min()}"
-        raise DataError(f"{again.sum()} cell(s) the same as an earlier key{first}", place=place, remedy=CORRECT)
+        raise DataError(f"some cells are the same as an earlier key{first}", place=place, remedy=CORRECT)

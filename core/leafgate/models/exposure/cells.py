@@ -17,7 +17,7 @@ from leafgate.io.json import parse_number
 from leafgate.ir.content import FileContent
 from leafgate.ir.features import ArithmeticStep
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.release import NOT_STATED, FileDisclosure, Severity
+from leafgate.kernel.release import NOT_STATED, RARE_CLASSES, FileDisclosure, Severity
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import CellCounts, Table
 from leafgate.models.lowering.encoding import as_number
@@ -29,6 +29,7 @@ Flags = NDArray[np.bool_]
 TEXTS = "texts that fewer than {few} people of the table have: they may name them"
 NUMBERS = "numbers that fewer than {few} people of the table have, finer than `step` makes public"
 STRANGE = "values that neither the policy declares nor the table has: they may name people"
+CLASSES = "names of classes that fewer than {few} people of the table have: they may name them"
 WHOLE_LIST = "every value that the policy declares of a column with `domain: public`, values of a few people among them"
 UNCOUNTED = "texts that were not compared with a column, which has too many different ones"
 
@@ -70,6 +71,7 @@ def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_ce
     for name, scales in content.scales.items():
         judged.scales_of(name, scales)
     judged.names(content.names)
+    judged.classes(table.schema.target.name, content.classes)
     return tuple(judged.disclosures())
 
 
@@ -173,6 +175,7 @@ class _Judgement:
         self.cells = {name: each for name, each in cells.items() if each is not None}
         self.uncounted = frozenset(cells) - frozenset(self.cells)
         self.texts, self.numbers, self.strange, self.whole = set[str](), set[str](), set[str](), set[str]()
+        self.rare_classes = set[str]()
         self.skipped = False
 
     def values_of(self, name: str, values: Collection[str]) -> None:
@@ -258,12 +261,24 @@ class _Judgement:
             elif any(map(cells.has_few, parts)):
                 self.texts.add(name)
 
+    def classes(self, target: str, values: Mapping[str, str]) -> None:
+        """Judge the names of classes, each with the value that it stands for: people have the text, or the value."""
+        self.skipped |= bool(values) and target in self.uncounted
+        cells, column = self.cells.get(target), self.columns[target]
+        if cells is None or not values:
+            return
+        people = cells.counts.groupby(lambda text: column.aliases.get(text, text)).sum()
+        if any(cells.has_few(name) or 0 < people.get(value, 0) < self.few for name, value in values.items()):
+            whole = self._is_whole_public_list(column, values.values())
+            (self.whole if whole else self.rare_classes).add(target)
+
     def disclosures(self) -> Iterator[FileDisclosure]:
         """An item for each kind of which there is something."""
         items: list[tuple[str, Severity, str, set[str]]] = [
             ("people_listed", "high", TEXTS, self.texts),
             ("rare_numbers", "high", NUMBERS, self.numbers),
             ("people_listed", "high", STRANGE, self.strange),
+            (RARE_CLASSES, "high", CLASSES, self.rare_classes),
             ("people_listed", "medium", WHOLE_LIST, self.whole),
         ]
         for kind, severity, says, columns in items:

@@ -128,7 +128,7 @@ def _lists(
     unplaced, numbers = [], []
     for each in sorted(lists, key=lambda each: (each.column, sorted(each.values))):
         result = each.values - fills
-        if not result or _are_positions(result) or each.values <= own.get(each.column, set()):
+        if not result or are_positions(result) or each.values <= own.get(each.column, set()):
             continue
         if (name := columns.get(each.column)) is None:
             unplaced.append(result)
@@ -175,7 +175,7 @@ def values_not_seen(
     return unseen, marks
 
 
-def _are_positions(values: frozenset[str]) -> bool:
+def are_positions(values: frozenset[str]) -> bool:
     """Are they 0, 1, 2, ...: positions in another list, -1 for what is in none, and no values?"""
     numbers = [int(value) for value in values - {"-1"} if POSITION.fullmatch(value)]
     return len(numbers) == len(values - {"-1"}) and max(numbers, default=0) < 2 * len(values)

@@ -19,8 +19,16 @@ from leafgate.kernel.release import CalibratedSum, FileDisclosure, ModelFile, Mo
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.tree import NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, split_trees
 from leafgate.models.exposure.categories import many_unknown_names
-from leafgate.models.lowering.content import content_of, unknown_names, values_not_seen
-from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
+from leafgate.models.lowering.content import are_positions, content_of, unknown_names, values_not_seen
+from leafgate.models.lowering.encoding import (
+    TRUTH,
+    Encoding,
+    as_number,
+    class_values,
+    column_encodings,
+    origins_of,
+    plainly,
+)
 from leafgate.models.lowering.rows import training_rows
 from leafgate.models.lowering.tests import (
     HIGH,
@@ -116,7 +124,10 @@ def lower_model(
         node_numbers=numbers,
         training_rows=training_rows(model, lowered, values),
         learner=learner,
-        model_content=content_of(model, origins, encodings, schema),
+        model_content=replace(
+            content_of(model, origins, encodings, schema),
+            classes=_named_classes(model, values, encodings.get(target.name)),
+        ),
         unspecified_missing=unspecified,
         mapped_classes=_mapped_classes(model, values, encodings.get(target.name)),
         reading=ModelReading(
@@ -137,6 +148,15 @@ def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
     if not model.classes and target.edges is None:
         remedy = f"give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
         raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
+
+
+def _named_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:
+    """The value for each of the model's classes, unless their names are positions, truth values or policy's codes."""
+    names = frozenset(model.classes)
+    are_codes = are_positions(names) or {name.lower() for name in names} <= TRUTH.keys()
+    if are_codes or (encoding is not None and encoding.codes is not None):
+        return {}
+    return dict(zip(model.classes, values, strict=True))
 
 
 def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:

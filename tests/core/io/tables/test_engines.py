@@ -173,7 +173,7 @@ def test_columns_may_have_any_names(engine: DataEngine, form: str, tmp_path: Pat
     frame.loc[4, NAMES[-1]] = "c"
     write_table(frame, path)
     found = outcome(section(engine, columns=columns), path)
-    assert "column 'rows': 1 cell(s) outside" in found
+    assert "column 'rows': some cells are outside" in found
     assert ("the first in record 5" in found) == engine.numbers_rows
 
 
@@ -249,7 +249,7 @@ def test_wrong_cells_are_counted_and_the_first_record_named_without_their_text(
     for form in FORMS:
         write_table(frame, people / f"people.{form}")
         write_table(frame[100:], people / f"part-2.{form}")
-        with pytest.raises(DataError, match=re.escape("2 cell(s) outside the `values`")) as caught:
+        with pytest.raises(DataError, match=re.escape("some cells are outside the `values`")) as caught:
             read_table(section(engine), section().meaning(), people / f"{name}.{form}")
         assert f"people.{form}, column 'city'" in str(caught.value) or name == "part-*"
         assert ("the first in record 124" in str(caught.value)) == engine.numbers_rows
@@ -279,7 +279,7 @@ def test_nobody_is_lost_who_stands_behind_another_in_a_line_of_json(engine: Data
         read_table(section(engine), section().meaning(), path)
     lines[100] = json.dumps({**json.loads(lines[100]), "city": '"} {'})
     path.write_text("\n".join(lines))
-    with pytest.raises(DataError, match=re.escape("1 cell(s) outside the `values`")):
+    with pytest.raises(DataError, match=re.escape("some cells are outside the `values`")):
         read_table(section(engine), section().meaning(), path)
 
 

@@ -150,6 +150,8 @@ def test_columns_without_names_are_called_by_their_positions() -> None:
         ("\ud800", "not Unicode"),
         ("x" * 200_000, "too long"),
         (float("inf"), "infinite"),
+        (10**400, "no double can hold"),
+        pytest.param(-(10**5000), "no double can hold", id="5000 digits"),
     ],
 )
 def test_other_cells_are_refused_without_being_printed(cell: Any, text: str) -> None:

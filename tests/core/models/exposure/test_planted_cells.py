@@ -19,9 +19,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+import leafgate
 from example_counts import seeds
 from installed_readers import Encoding, lower_model, minimise, model_as_file, neutral_file, read_foreign
-from leafgate import ReleaseError, Table
+from leafgate import Audit, ReleaseError, Table
 from leafgate.algorithms.witness import first_difference
 from leafgate.api import Column, Schema, make_table, typed_column
 from leafgate.commands.convert.sampling import random_cells
@@ -640,3 +641,54 @@ def test_unknown_names_of_features_nearly_as_many_as_people_list_people(names: i
     assert bool(many_unknown_names(unknown, schema, people=30)) is listed
     assert not many_unknown_names(unknown, schema, people=400)
     assert not many_unknown_names(unknown, schema)
+
+
+@pytest.mark.parametrize(
+    ("named", "public", "kinds"),
+    [
+        ({"ill": "ill", "well": "well"}, False, []),
+        ({"ill": "ill", "well": "well", "Smith's": "Smith's"}, False, ["rare_classes"]),
+        ({"ILL": "ill", "WELL": "well", "S.": "Smith's"}, False, ["rare_classes"]),  # other spellings of the values
+        ({"ill": "ill", "well": "well", "Smith's": "Smith's"}, True, ["people_listed"]),
+        ({"ill": "ill", "Smith's": "Smith's"}, True, ["rare_classes"]),  # not the whole list
+        ({"ill": "ill", "well": "well", "nobody's": "nobody's"}, False, []),
+    ],
+)
+def test_a_class_that_few_people_have_is_disclosed(named: dict[str, str], public: bool, kinds: list[str]) -> None:
+    values = ("ill", "well", "Smith's")
+    state = column("state", "class", values=values, public_domain=public, aliases={"S.": "Smith's"})
+    cells = pd.Categorical(["ill"] * FEW + ["well"] * 50 + ["Smith's"] * (FEW - 1), categories=list(values))
+    made = make_table(Schema((state,)), pd.DataFrame({"state": cells}))
+    found = cells_disclosed(FileContent({}, classes=named), made, FEW)
+    assert [item.kind for item in found] == kinds
+
+
+def audited_classes(classes: list[str], rare: int) -> tuple[dict[str, str], Audit]:
+    """What an audit says of a model of these classes, of which so few people have the last; and its remedies."""
+    ages = np.tile(np.arange(20, 60), 10)
+    answers = np.array([classes[int((age > 40) ^ (i % 5 == 0))] for i, age in enumerate(ages)], dtype=object)
+    answers[:rare] = classes[-1]
+    frame = pd.DataFrame({"age": ages})
+    model = DecisionTreeClassifier(min_samples_leaf=150, random_state=0).fit(frame, answers)
+    audit = leafgate.audit(model, frame, answers, limits={"file_disclosure": 1}, publish="counts")
+    assert audit.artifact is not None
+    assert audit.artifact.release.file is not None
+    return {item.kind: item.says for item in audit.artifact.release.file.discloses}, audit
+
+
+@pytest.mark.parametrize("rare", [1, FEW - 1, FEW])
+def test_an_audit_fails_a_model_that_names_a_class_of_few_people(rare: int) -> None:
+    says, audit = audited_classes(["no", "yes", "Smith's disease"], rare)
+    assert ("rare_classes" in says) == (rare < FEW)
+    assert audit.verdict == ("fail" if rare < FEW else "pass")
+    remedies = [each.text for finding in audit.report.findings for each in finding.remedies]
+    assert any(text.startswith("Every file of this model names its classes. Merge") for text in remedies) == (
+        rare < FEW
+    )
+    assert "Smith" not in str(remedies) + str(says)
+
+
+@pytest.mark.parametrize("classes", [["0", "1", "2"], ["False", "False", "True"]])
+def test_classes_that_are_numbered_or_truth_values_name_nobody(classes: list[str]) -> None:
+    says, _ = audited_classes(classes, FEW - 1)
+    assert "rare_classes" not in says
