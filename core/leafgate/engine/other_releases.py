@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
 from leafgate.kernel.policy import LedgerRelease
 from leafgate.kernel.release import BuildResult, Release
+from leafgate.kernel.spelling import similar_ids, spellings_of_one
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import columns_asked
 from leafgate.models.load import load_release
@@ -34,11 +36,13 @@ if TYPE_CHECKING:
 
     from leafgate.ir.model_readers import ModelReader
     from leafgate.kernel.policy import Policy, ReleaseSpec
+    from leafgate.kernel.schema import Column
 
 OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
 SAME_SECRETS = "name tables in which everybody has the same secret, or say in `secret_may_change` what may change"
 SAY_WHOSE = "name the table that it was learned from, or write `data: same` where that is the audited one"
 LEDGER_FILES = "put the files back as they were when the line was added"
+ONE_SPELLING = "write keys alike in all tables, or list keys of different people under `distinct` of the column"
 ONE_ROW = "give every person one row, with a key of her own"
 
 
@@ -326,6 +330,7 @@ def _by_keys(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
             raise InconclusiveError(problem, place=f"{each.label}.data", remedy="write keys alike in all tables")
     of_others = [own if each.is_own else _keys(each.table, f"{each.label}.data") for each in others]
     named = [*dict.fromkeys(key for each in (own, *of_others) for key in each)]
+    _require_one_spelling(named, [own, *of_others], table.schema.having("key")[0])
     of_others = [
         known if each.roll is None else each.roll.persons(named) for each, known in zip(others, of_others, strict=True)
     ]
@@ -341,6 +346,17 @@ def _by_keys(table: Table, others: Sequence[ReadRelease]) -> KnownReleases:
         weight[index.get_indexer(pd.Index(own_keys, dtype=object))] = people.persons
     known = [each.known(record) for each, record in zip(others, records[1:], strict=True)]
     return KnownReleases(tuple(known), records[0], weight, index.to_numpy(dtype=object))
+
+
+def _require_one_spelling(named: Sequence[Any], keys: Sequence[Sequence[Any]], column: Column) -> None:
+    """Raise InconclusiveError where one table has a key and another the same in a similar form, as 0017 and 17 are."""
+    alike = spellings_of_one(map(str, named), similar_ids(column.distinct))
+    tables = [{*map(str, each)} for each in keys] if alike else []
+    for spellings in alike:
+        parts = [each & {*spellings} for each in tables]
+        if any(one - other and other - one for one, other in combinations(parts, 2)):
+            problem = "some keys of two tables are alike but for their spelling, so that nobody knows who is who"
+            raise InconclusiveError(problem, place="data.columns", remedy=ONE_SPELLING)
 
 
 def _order(key: Any) -> tuple[str, str]:

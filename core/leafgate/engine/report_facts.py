@@ -239,8 +239,9 @@ def report_of(
     if table.suspected:
         from leafgate.engine.person_columns import persons_note
 
-        settled = {name: rows for name, rows in table.suspected.items() if f"{PERSONS}#{name}" not in doubted}
-        repeated += [f"{TO_DECIDE}{persons_note(name)}" for name, rows in settled.items() if rows is not None]
+        counted = [name for name, rows in table.suspected.items() if rows is not None]
+        settled = [name for name in counted if f"{PERSONS}#{name}" not in doubted]
+        repeated += [f"{TO_DECIDE}{persons_note(name, policy.data)}" for name in settled]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**identity, **policy.origin.facts, **_plugin_files(plugins)},

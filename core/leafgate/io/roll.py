@@ -22,6 +22,7 @@ from leafgate.errors import LedgerError, OutputError
 from leafgate.io.files import OWNER_ONLY, read_bounded, shared_file, write_file, write_files
 from leafgate.io.json import JsonDocument, canonical, parse_json
 from leafgate.kernel.options import Strict
+from leafgate.kernel.spelling import same_form
 
 FORMAT = "leafgate/roll/1"
 MAX_ROLL_BYTES = 2**30
@@ -81,8 +82,8 @@ class Roll(Strict):
 
 
 def keyed_id(key: bytes, cell: object) -> str:
-    """The id of the person who has this cell as her key: HMAC-SHA256 of its text under the key of a roll."""
-    return _code(key, f"cell {cell}")
+    """The id of the person who has this cell as her key: HMAC-SHA256 of its `same_form` under the key of a roll."""
+    return _code(key, f"cell {same_form(str(cell)) or cell}")
 
 
 def _code(key: bytes, text: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
+
+from leafgate.kernel.spelling import similar_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +35,12 @@ RUNNING_NUMBER = re.compile("no|nr|num|number")
 
 NUMBER = re.compile(f"{RUNNING_NUMBER.pattern}|key|code|ref|hash")
 """Words that make a number of what stands before them."""
+
+PERSONAL = re.compile("(full )?name|e ?mail|mail")
+"""Names of a column in which people have values of their own."""
+
+EITHER = re.compile("record|sample|serial|study")
+"""Words for a thing by whose number many tables mean a person: an identifier with such a name is asked about."""
 
 THING = re.compile(
     "address|admission|area|batch|branch|cent(er|re)|city|class|clinic|commune|country|county|course|date|day|dob|"
@@ -97,8 +105,8 @@ def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]
 
     Each has a value in several rows, and either its name hints at persons, or the policy calls it an identifier, or its
     name a number of what it does not say, and neither its name nor the form of its values says that it is a place, a
-    day or another thing. A column of fractions never does. One whose values go one to one with those of another column
-    may, such as a measurement at the first visit.
+    day or another thing. Values that are spelled alike are one. A column of fractions never does, but an identifier of
+    persons. One whose values go one to one with those of another column may, such as a measurement at the first visit.
 
     Args:
         rows: for each column the rows that have each text, indexed by the text; 0 of those that mean a missing cell.
@@ -106,17 +114,42 @@ def suspected_persons(rows: Mapping[str, pd.Series], identifiers: frozenset[str]
     """
     for name, of_text in rows.items():
         there = of_text[of_text > 0]
-        distinct, number = len(there), int(there.sum())
-        if not FEWEST_PERSONS <= distinct < number or _has_fractions(there.index):
+        by_form = there.groupby([similar_form(text) or text for text in there.index]).sum()
+        distinct, number, is_named = len(by_form), int(there.sum()), names_persons(name)
+        if not FEWEST_PERSONS <= distinct < number:
             continue
-        hardly_repeats = number < FEWEST_ROWS[0] * distinct and there.max() < FEWEST_ROWS[1]
-        is_thing = any(map(THING.fullmatch, _whose(name))) or all(map(DATE.fullmatch, there.index))
+        if _are_fractions(there.index) and not (name in identifiers and is_named):
+            continue
+        hardly_repeats = number < FEWEST_ROWS[0] * distinct and by_form.max() < FEWEST_ROWS[1]
+        is_thing = _names_a_thing(name) or all(map(DATE.fullmatch, there.index))
         is_identifier = name in identifiers or (is_number_of_something(name) and distinct > MANY_NUMBERS)
-        if names_persons(name) or (is_identifier and not hardly_repeats and not is_thing):
+        if is_named or (is_identifier and not is_thing and (_has_number_word(name) or not hardly_repeats)):
             yield name
 
 
-def _has_fractions(texts: Iterable[str]) -> bool:
-    """Is some text a number with digits other than 0 after its point?"""
+def is_personal(name: str) -> bool:
+    """Does the name of a column that the policy ignores say that each person has a value of her own?
+
+    >>> [name for name in ("full_name", "EMail", "record_id", "hospital_no", "hospital_id", "job") if is_personal(name)]
+    ['full_name', 'EMail', 'record_id', 'hospital_no']
+    """
+    is_thing_of_persons = any(map(THING.fullmatch, _whose(name))) and not _names_a_thing(name)
+    return PERSONAL.fullmatch(" ".join(_words(name))) is not None or (is_thing_of_persons and _has_number_word(name))
+
+
+def _has_number_word(name: str) -> bool:
+    """Does the name call the column an identifier or a number, so that equal values are no equal names?"""
+    return any(IDENTIFIER.fullmatch(word) or RUNNING_NUMBER.fullmatch(word) for word in _words(name))
+
+
+def _names_a_thing(name: str) -> bool:
+    """Does the name say that the column numbers what is no person? A number of a hospital or a unit is a patient's."""
+    things = [word for word in _whose(name) if THING.fullmatch(word) and not EITHER.fullmatch(word)]
+    is_number = any(map(RUNNING_NUMBER.fullmatch, _words(name)))
+    return bool(things) and not (is_number and {*things} <= {"hospital", "unit"})
+
+
+def _are_fractions(texts: Collection[str]) -> bool:
+    """Are most texts numbers with digits other than 0 after their point, as those of a measurement are?"""
     fractions = (re.fullmatch(r"[+-]?\d*[.,](\d+)", text) for text in texts)
-    return any(each is not None and each[1].strip("0") for each in fractions)
+    return 2 * sum(each is not None and bool(each[1].strip("0")) for each in fractions) > len(texts)

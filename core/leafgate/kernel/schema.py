@@ -381,8 +381,8 @@ class ColumnSpec(BaseModel):
     )
     distinct: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...], ordered_by(fewer)] = Field(
         (),
-        description="Of a secret or a class: values that are spelled alike and mean different things, such as "
-        '`[["AA", "Aa"]]`.',
+        description="Of a secret, a class, a person or a key: values that are spelled alike and mean different things, "
+        'such as `[["AA", "Aa"]]`.',
     )
     no_answer: Annotated[tuple[str, ...], FIXED] = Field(
         (),
@@ -463,8 +463,8 @@ class ColumnSpec(BaseModel):
             raise ValueError("`aliases` must lead to declared `values`, or to `no_answer`")
         if set(self.aliases) & {*(self.values or ()), *self.no_answer}:
             raise ValueError("`aliases` are other spellings; one of them is a value itself")
-        if self.distinct and not {"class", "sensitive"} & set(self.role):
-            raise ValueError("`distinct` is for the values of a secret or a class")
+        if self.distinct and not {"class", "sensitive", "person", "key"} & set(self.role):
+            raise ValueError("`distinct` is for the values of a secret or a class, and for ids (`person`, `key`)")
         if self.values is not None and not {value for each in self.distinct for value in each} <= set(self.values):
             raise ValueError("`distinct` must list declared `values`")
         return self

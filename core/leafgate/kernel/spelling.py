@@ -85,6 +85,22 @@ def similar_form(text: str) -> str:
     return form if form[:1].isalpha() else _number(form)
 
 
+def similar_ids(distinct: Iterable[Iterable[str]]) -> Callable[[str], str]:
+    """`similar_form` for ids of people, of which those that a policy calls `distinct` keep their `same_form`.
+
+    >>> form = similar_ids([["p1", "P1"]])
+    >>> form("p1") == form("P1"), form("p2") == form("P2")
+    (False, True)
+    """
+    different = frozenset(same_form(text) for each in distinct for text in each)
+
+    def form(text: str) -> str:
+        same = same_form(text)
+        return same if same in different else similar_form(same)
+
+    return form
+
+
 def spellings_of_one(texts: Iterable[str], form: Callable[[str], str]) -> list[tuple[str, ...]]:
     """The distinct texts that have one form, where two or more have.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.kernel.facts import meets
 from leafgate.kernel.schema import DROPPED_ROLES
+from leafgate.kernel.spelling import same_form
 from leafgate.policy.knowledge import Columns, condition_problems, unknown_column
 
 if TYPE_CHECKING:
@@ -104,22 +105,21 @@ def _rows(spec: Protect, table: Table) -> NDArray[Any]:
     if spec.keys is not None:
         key = _key_of(columns)
         assert key is not None  # a policy without one is refused
-        return table.frame[key.name].isin([str(each) for each in spec.keys]).to_numpy(dtype=np.bool_)
+        return table.frame[key.name].isin(_keys_asked(spec, key)).to_numpy(dtype=np.bool_)
     meant = np.ones(len(table), dtype=np.bool_)
     for name, condition in spec.where.items():
         if "key" in columns[name].roles:
-            meant &= table.frame[name].isin(list(condition.values or ())).to_numpy(dtype=np.bool_)
+            meant &= table.frame[name].isin(_keys_asked(spec, columns[name])).to_numpy(dtype=np.bool_)
         else:
             meant &= meets(table, name, condition.wanted)
     return meant
 
 
 def _keys_asked(spec: Protect, key: Column | None) -> set[str]:
-    """The keys a rule names, in either way."""
-    if spec.keys is not None:
-        return {str(each) for each in spec.keys}
+    """The keys a rule names, in either way, in the form in which a table has them."""
     condition = None if key is None else spec.where.get(key.name)
-    return set() if condition is None else {str(value) for value in condition.values or ()}
+    named = spec.keys if spec.keys is not None else () if condition is None else condition.values or ()
+    return {same_form(str(each)) or str(each) for each in named}
 
 
 def _nobody(spec: Protect, rows: NDArray[Any], table: Table, place: str) -> Iterator[Problem]:

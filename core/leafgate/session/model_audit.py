@@ -44,6 +44,7 @@ from leafgate.session.people import (
     People,
     people_like,
     people_of,
+    repeated_index,
     table_for,
     unanswered_of,
     value_texts,
@@ -243,7 +244,8 @@ def audit(
         audited = audit_files(files)
     except InvalidError as error:
         raise error_in_python(error, files.document) from None
-    return replace(audited, warnings=(*draft.notes, *audited.warnings))
+    repeated = [] if numbering else repeated_index(X, roles)
+    return replace(audited, warnings=(*draft.notes, *repeated, *audited.warnings))
 
 
 def _without_none(**section: Any) -> dict[str, Any]:

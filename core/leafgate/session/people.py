@@ -17,6 +17,11 @@ CLASS_NAME = "class"
 PERSON_NAME = "person"
 """What the column is called that numbers the people, where it is no column of the table."""
 
+REPEATED_INDEX = (
+    "X: labels of its index stand in several rows, and each row was counted as a person (if they number the people, "
+    "give person=X.index)"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class People:
@@ -128,6 +133,14 @@ def with_persons(people: People, person: Any) -> tuple[People, tuple[str, ...]]:
     names = (f"{PERSON_NAME}{'_' * number}" for number in count())
     name = next(name for name in names if name not in {*people.names, people.target})
     return replace(people, columns=(*people.columns, replace(column, name=name))), (name,)
+
+
+def repeated_index(X: Any, roles: Mapping[str, Any]) -> list[str]:  # noqa: N803
+    """A warning where a DataFrame's index has some labels several times, and no column numbers the people."""
+    is_unique = getattr(getattr(X, "index", None), "is_unique", True)
+    listed = [role.get("role", ()) if isinstance(role, Mapping) else role for role in roles.values()]
+    has_persons = any("person" in role for role in listed)
+    return [] if is_unique or has_persons else [REPEATED_INDEX]
 
 
 @dataclass(frozen=True)

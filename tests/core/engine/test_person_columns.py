@@ -19,6 +19,7 @@ import leafgate
 from command_line import leafgate as command
 from components import new_source
 from leafgate.api import ABOUT_GROUPS, AtLeast, InvalidError, LargeTable, Score, ScoringContext, Table, Unit
+from leafgate.kernel.person_columns import is_personal, suspected_persons
 from sklearn_zoo import skops_bytes
 from survey import survey
 from table_files import any_table_in, data_of, in_blocks
@@ -221,6 +222,106 @@ def test_spellings_of_one_id_are_one_person(tmp_path: Path) -> None:
     columns = COLUMNS | {"patient": {"role": "person"}}
     result = command("audit", policy(tmp_path, rows, {"data.columns": columns}), "--no-remedies")
     assert "120 people in" in result.out
+
+
+SPELLINGS: dict[str, tuple[str, str]] = {
+    "digits after the point": ("{}", "{}.0"),
+    "case": ("p{}", "P{}"),
+    "zeros": ("{}", "00{}"),
+    "compatibility": ("a{}", "\uff21{}"),
+}
+"""Two ways to write one id, which may be two people's."""
+
+
+def spelled_twice(folder: Path, ways: tuple[str, str], column: dict[str, Any], changes: dict[str, Any]) -> Path:
+    """120 people with two rows each, whose ids are written in two ways; twelve share a ward."""
+    rows = [(way.format(i), i // 12, i % 12 < (2, 8)[i // 12 % 2]) for i in range(120) for way in ways]
+    return policy(folder, rows, {"data.columns": COLUMNS | {"patient": column}, "build.min_leaf": 24} | changes)
+
+
+@pytest.mark.parametrize("role", ["person", "identifier", "key", "ignored"])
+@pytest.mark.parametrize("way", SPELLINGS)
+def test_limits_are_judged_again_with_ids_that_are_spelled_alike_as_one(role: str, way: str, tmp_path: Path) -> None:
+    result = command("audit", spelled_twice(tmp_path, SPELLINGS[way], {"role": role}, {}), "--no-remedies")
+    assert (result.code, "persons#patient" in result.out) == (3, True)
+    assert "counted as one person's, these limits do not hold: k_anonymity@linking#ill" in result.out
+    limits = [{"use": "k_anonymity", "at_least": 10}]
+    held = command("audit", spelled_twice(tmp_path, SPELLINGS[way], {"role": role}, {"metrics": limits}))
+    assert held.code == 0
+    assert ("ids of 'patient' are alike but for" in held.out) == (role in ("person", "key"))
+
+
+@pytest.mark.parametrize("role", ["person", "key"])
+def test_ids_that_a_policy_calls_distinct_are_different_people(role: str, tmp_path: Path) -> None:
+    column = {"role": role, "distinct": [[f"p{i}", f"P{i}"] for i in range(120)]}
+    result = command("audit", spelled_twice(tmp_path, SPELLINGS["case"], column, {}), "--no-remedies")
+    assert (result.code, "are alike" in result.out) == (0, False)
+
+
+def test_more_rows_than_a_policy_says_are_refused_of_ids_that_are_spelled_alike(tmp_path: Path) -> None:
+    changes = {"data.rows_at_most": 1}
+    result = command("audit", spelled_twice(tmp_path, SPELLINGS["zeros"], {"role": "person"}, changes))
+    assert result.code == 2
+    assert "with ids that are spelled alike" in result.err
+    assert command("audit", spelled_twice(tmp_path, ("a{}", "b{}"), {"role": "person"}, changes)).code == 0
+
+
+def test_keys_that_differ_in_blanks_or_marks_at_the_end_alone_are_refused(tmp_path: Path) -> None:
+    result = command("audit", spelled_twice(tmp_path, ("p{}", "p{} ."), {"role": "key"}, {}))
+    assert result.code == 2
+    assert "the same as an earlier key" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "cell", "asked"),
+    [
+        ("record_id", "identifier", "{}", True),
+        ("study_id", "ignored", "{}", True),
+        ("hospital_no", "identifier", "{}", True),
+        ("hospital_id", "identifier", "{}", False),
+        ("hospital_no", "ignored", "{}", True),
+        ("serial", "identifier", "{}", True),
+        ("email", "ignored", "p{}@example.org", True),
+        ("visit_id", "identifier", "{}", False),
+        ("district_no", "identifier", "{}", False),
+        ("district_no", "ignored", "{}", False),
+        ("occupation", "ignored", "job {}", False),
+        ("patient", "identifier", "{}.5", True),
+        ("patient", "quasi_identifier", "{}.5", False),
+    ],
+)
+def test_dropped_columns_are_asked_about_whose_names_may_be_those_of_peoples_numbers(
+    name: str, role: str, cell: str, asked: bool
+) -> None:
+    rows = pd.Series(2, [cell.format(i) for i in range(60)])
+    identifiers = frozenset([name] if role == "identifier" or (role == "ignored" and is_personal(name)) else [])
+    assert ([*suspected_persons({name: rows}, identifiers)] == [name]) == asked
+
+
+def test_a_fraction_among_many_ids_and_few_repeated_numbers_change_nothing() -> None:
+    rows = pd.Series([2] * 60, ["1.5", *map(str, range(59))])
+    assert [*suspected_persons({"patient": rows}, frozenset())] == ["patient"]
+    few = pd.Series([2, 2, *[1] * 58], map(str, range(60)))
+    assert [*suspected_persons({"nhs_no": few, "surname": few}, frozenset(["nhs_no", "surname"]))] == ["nhs_no"]
+
+
+@pytest.mark.parametrize("way", SPELLINGS)
+def test_init_counts_ids_that_are_spelled_alike_as_one_person(way: str, tmp_path: Path) -> None:
+    rows = [f"{each.format(i)},{i // 12},{'ny'[i % 2]}" for i in range(120) for each in SPELLINGS[way]]
+    (tmp_path / "visits.csv").write_text("\n".join(["patient,ward,ill", *rows]) + "\n")
+    assert '"patient": {role: person}' in command("init", tmp_path / "visits.csv", "--class", "ill").out
+
+
+def test_python_warns_of_an_index_with_repeated_labels() -> None:
+    table = pd.DataFrame(VISITS, columns=["patient", "ward", "ill"]).set_index("patient")
+    answers = np.where(table.pop("ill"), "yes", "no")
+    tree = DecisionTreeClassifier(min_samples_leaf=120, random_state=0).fit(table, answers)
+    repeated, by_index, unique = (
+        leafgate.audit(tree, rows, answers, limits={"k_anonymity": 10}, person=person)
+        for rows, person in ((table, None), (table, table.index), (table.reset_index(drop=True), None))
+    )
+    asked = [any("labels of its index" in each for each in audit.warnings) for audit in (repeated, by_index, unique)]
+    assert asked == [True, False, False]
 
 
 def test_init_writes_the_role_person_and_proposes_limits_for_persons(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from datetime import date
 from typing import Any
 
@@ -30,6 +32,12 @@ def roll_of(case: Case, number: int, forgotten: list[int]) -> ReadRoll:
     roll = make_roll(leaf, n_leaves, expires=date(2999, 1, 1), **facts)
     kept = {each: reached for each, reached in roll.leaf.items() if each not in {keyed_id(KEY, p) for p in forgotten}}
     return ReadRoll(roll.model_copy(update={"leaf": kept}), KEY)
+
+
+def test_the_id_of_a_key_is_that_of_its_form_and_of_a_form_what_it_always_was() -> None:
+    expected = hmac.new(KEY, b"leafgate/roll/1 cell p 1", hashlib.sha256).hexdigest()
+    assert {keyed_id(KEY, spelling) for spelling in ("p 1", " p  1 ", "p 1.", "\u200bp 1", "\uff50 1")} == {expected}
+    assert len({keyed_id(KEY, key) for key in ("p 1", "P 1", "17", "017", ".", ";")}) == 6
 
 
 def table_of(case: Case, label: Any) -> Table:

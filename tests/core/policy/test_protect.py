@@ -46,6 +46,7 @@ def marked(run: Session, column: str) -> list[str]:
     ("protect", "keys"),
     [
         ({"column": "ill", "keys": ["a", 4]}, ["4", "a"]),
+        ({"column": "ill", "keys": ["a ", "4."]}, ["4", "a"]),
         ({"column": "ill", "where": {"id": ["b", "c"]}}, ["b", "c"]),
         ({"column": "ill", "where": {"zip": "2"}}, ["4", "c"]),
         ({"column": "ill", "where": {"age": {"from": 40, "to": 55}}}, ["c"]),

@@ -120,6 +120,26 @@ def test_a_joiner_between_two_nightly_trees_with_counts_is_proved(folder: Folder
     assert alone["exposure@joint#ill"].passed is True
 
 
+@pytest.mark.parametrize(
+    ("write", "passed"), [("{} ", False), ("\u200b{}.", False), ("P{}", None), ("{}", False), ("x{}", True)]
+)
+def test_keys_that_are_spelled_otherwise_in_another_table_hide_no_joiner(
+    folder: Folder, write: str, passed: bool | None
+) -> None:
+    rows = people(60)
+    spelled = [(write.format(row[0][1:] if write == "P{}" else row[0]), *row[1:]) for row in rows[:30]] + rows[30:]
+    yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", spelled)
+    build = {"use": "kadet", "k": 30}
+    releases = [{"path": folder.release("old.json", yesterday, build=build), "data": yesterday}]
+    found = folder.findings(today, build=build, releases=releases)
+    assert (found.get("exposure@joint#ill") or found["exposure@joint"]).passed is passed
+    if passed is None:
+        assert "alike but for their spelling" in str(found["attack:joint"].evidence["problem"])
+        distinct = {"role": "key", "distinct": [[row[0], f"P{row[0][1:]}"] for row in rows]}
+        told = Folder(folder.path, {**COLUMNS, "id": distinct}).findings(today, build=build, releases=releases)
+        assert told["exposure@joint#ill"].passed is True
+
+
 def test_nobody_is_proved_by_labels_alone_of_one_leaf(folder: Folder) -> None:
     rows = people(60)
     yesterday, today = folder.table("old.csv", rows[:-1]), folder.table("new.csv", rows)

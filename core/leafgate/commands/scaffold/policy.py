@@ -342,6 +342,10 @@ def _persons(
     found = [*suspected_persons(rows, identifiers)]
     found = [name for name in found if names_persons(name)] or found
     kept = classes.index.to_numpy()
+    for name in found:  # ids that are spelled alike are one
+        forms = [similar_form(text) or None for text in categories[name].categories]
+        number = pd.factorize(np.array(forms, dtype=object))[0]
+        codes[name] = np.where(codes[name] < 0, -1, number[codes[name]])
     people = {name: len(np.unique(codes[name][kept])) for name in found}
     person = min(people, key=lambda name: people[name], default=None)
     return person, np.arange(len(classes)) if person is None else codes[person][kept]

@@ -22,11 +22,11 @@ from leafgate.io.tables.typed_cells import (
     without_class,
 )
 from leafgate.kernel.large_table import LargeTable
-from leafgate.kernel.person_columns import may_number_people, suspected_persons
+from leafgate.kernel.person_columns import is_personal, may_number_people, suspected_persons
 from leafgate.kernel.persons import PersonRows, person_rows
 from leafgate.kernel.policy import Data
 from leafgate.kernel.schema import Schema
-from leafgate.kernel.spelling import same_form
+from leafgate.kernel.spelling import same_form, similar_ids
 from leafgate.kernel.table import Table, cells_of, make_table
 
 MOST_INCOMPLETE = 5_000_000
@@ -107,28 +107,53 @@ def _persons(records: Records, data: Data, place: str) -> tuple[NDArray[np.int64
     if not data.persons or not set(data.persons) <= set(records.texts):
         return None, None
     place = f"{place}, column(s) {', '.join(map(repr, data.persons))}"
+    person, ids = _numbered(records, data, data.persons)
+    if not (person >= 0).any():
+        remedy = "give it the role `ignored`, or name the column that numbers the people"
+        raise DataError("no row says whose it is", place=place, remedy=remedy)
+    _refuse_more_rows(records, person, data.rows_at_most, place, FEWER_ROWS)
+    if data.rows_at_most is not None:
+        merged, _ = _numbered(records, data, data.persons, similar=True)
+        _refuse_more_rows(records, merged, data.rows_at_most, f"{place}, with ids that are spelled alike", ONE_SPELLING)
+    return person, pd.Index(ids, tupleize_cols=False)
+
+
+def _numbered(
+    records: Records, data: Data, names: Sequence[str], *, similar: bool = False
+) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
+    """Whose each record is by these columns, -1 where an id is missing, and the ids.
+
+    Args:
+        records: in main memory.
+        data: how the policy has them read.
+        names: of the columns.
+        similar: are ids with one `similar_form` one, and not only those with one `same_form`?
+    """
     person = np.zeros(len(records), dtype=np.int64)
     ids: list[tuple[str, ...]] = [()]
-    for name in data.persons:
-        listed, gone, aliases = records.texts[name], missing(records, name, data), data.columns[name].aliases
-        forms = [None if lost else same_form(aliases.get(each, each)) for each, lost in zip(listed, gone, strict=True)]
-        of_text, keys = pd.factorize(np.array([form or None for form in forms], dtype=object))
+    for name in names:
+        listed, gone, spec = records.texts[name], missing(records, name, data), data.columns[name]
+        texts = [None if lost else spec.aliases.get(each, each) for each, lost in zip(listed, gone, strict=True)]
+        form = similar_ids(spec.distinct) if similar else same_form
+        forms = [None if text is None else form(text) or None for text in texts]
+        of_text, keys = pd.factorize(np.array(forms, dtype=object))
         own = of_text[records.loaded.codes(name)]
         pair = np.where((person < 0) | (own < 0), -1, person * len(keys) + own)
         person, pairs = pd.factorize(np.where(pair < 0, np.nan, pair))
         ids = [(*ids[int(each) // len(keys)], keys[int(each) % len(keys)]) for each in pairs]
+    return person, ids
+
+
+FEWER_ROWS = "leave out rows of theirs by a rule that does not depend on cells; or state a larger number"
+ONE_SPELLING = "write each id in one way, or list ids of different people under `distinct` of the column"
+
+
+def _refuse_more_rows(records: Records, person: NDArray[np.int64], most: int | None, place: str, remedy: str) -> None:
+    """DataError where somebody has more rows than a policy says."""
     known = person >= 0
-    if not known.any():
-        remedy = "give it the role `ignored`, or name the column that numbers the people"
-        raise DataError("no row says whose it is", place=place, remedy=remedy)
-    most, rows = data.rows_at_most, np.bincount(person[known], weights=records.loaded.counts[known])
+    rows = np.bincount(person[known], weights=records.loaded.counts[known])
     if most is not None and (rows > most).any():
-        raise DataError(
-            "some of them have more rows than `data.rows_at_most` says",
-            place=place,
-            remedy="leave out rows of theirs by a rule that does not depend on cells; or state a larger number",
-        )
-    return person, pd.Index(ids, tupleize_cols=False)
+        raise DataError("some of them have more rows than `data.rows_at_most` says", place=place, remedy=remedy)
 
 
 def _different(people: NDArray[np.int64], rows: NDArray[np.bool_], person: NDArray[np.int64] | None) -> int:
@@ -261,19 +286,22 @@ class People:
         Args:
             repeated: identifiers that are not unique.
         """
-        if self.data.persons or self.data.weight is not None or self.data.rows is not None:
+        if self.data.weight is not None or self.data.rows is not None:
             return {}
+        if self.data.persons:
+            return self._spelled_alike(self.data.persons)
         there, roles = self.records.texts, {name: {*spec.role} for name, spec in self.data.columns.items()}
         others = [name for name in there if not {"class", "sensitive", "key"} & roles[name]]
-        identifiers = frozenset(name for name in others if "identifier" in roles[name])
+        ignored = frozenset(name for name in others if "ignored" in roles[name] and is_personal(name))
+        identifiers = ignored | frozenset(name for name in others if "identifier" in roles[name])
         gone = {name: missing(self.records, name, self.data) for name in others}
         rows = {
             name: _by_text(np.where(gone[name], 0, self.records.rows_of_texts(name, self.kept)), there[name])
             for name in others
             if name in identifiers or may_number_people(name)
         }
-        found: dict[str, PersonRows | None]
-        found = dict.fromkeys(name for name in repeated if may_number_people(name) and name not in there)
+        found = self._spelled_alike([name for name in there if "key" in roles[name]])
+        found |= dict.fromkeys(name for name in repeated if may_number_people(name) and name not in there)
         for name in suspected_persons(rows, identifiers):
             found[name] = None
             if self.records.folder is None:
@@ -281,9 +309,19 @@ class People:
         return found
 
     def counting_by(self, name: str) -> Counting:
-        """How many people the records in main memory are if this column numbers the people."""
-        codes = self.records.loaded.codes(name).astype(np.int64)
-        return replace(self.counting, person=np.where(missing(self.records, name, self.data)[codes], -1, codes))
+        """How many people records in main memory are if this column numbers them, and ids spelled alike are one's."""
+        names = self.data.persons if name in self.data.persons else (name,)
+        return replace(self.counting, person=_numbered(self.records, self.data, names, similar=True)[0])
+
+    def _spelled_alike(self, names: Sequence[str]) -> dict[str, PersonRows | None]:
+        """Whose the rows are if ids in these columns that are spelled alike are one; empty where none are."""
+        if not names or not set(names) <= set(self.records.texts) or self.records.folder is not None:
+            return {}
+        own, merged = _numbered(self.records, self.data, names)[0], self.counting_by(names[0]).person
+        if merged is None or len(np.unique(merged[self.kept[0]])) == len(np.unique(own[self.kept[0]])):
+            return {}
+        rows = self._table(self.kept, self.schema, merged).person_rows
+        return {names[0]: None if rows is None else replace(rows, rows_at_most=self.data.rows_at_most)}
 
 
 def _columns_with_gaps(records: Records, schema: Schema, gaps: Marks, labelled: Rows, place: str) -> list[str]:

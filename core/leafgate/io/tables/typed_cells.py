@@ -17,7 +17,7 @@ from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas, is_code
 from leafgate.io.tables.records import Marks, Records, Rows
 from leafgate.kernel.policy import Data
 from leafgate.kernel.schema import MISSING_WORDS, Column, Schema
-from leafgate.kernel.spelling import similar_form
+from leafgate.kernel.spelling import same_form, similar_form
 from leafgate.kernel.table import cells_of
 
 
@@ -76,13 +76,15 @@ def typed_values(
 ) -> tuple[Column, NDArray[Any]]:
     """The column, its domain filled in where the policy left it open, and what each text of it stands for.
 
-    That is a number, NaN for a missing cell; a position in the domain, -1 for a missing cell; or the text of a key.
+    That is a number, NaN for a missing cell; a position in the domain, -1 for a missing cell; or the form of a key, in
+    which keys are compared.
     Texts that are no value of the column raise DataError, unless only other records than those `among` have them.
     """
     listed = records.texts[column.name]
     if "key" in column.roles:
-        _refuse_repeated(records, column.name, place)
-        return column, np.array(listed, dtype=object)
+        forms = np.array([same_form(text) or text for text in listed], dtype=object)
+        _refuse_repeated(records, forms[records.loaded.codes(column.name)], place)
+        return column, forms
     spec = data.columns[column.name]
     texts = [spec.aliases.get(text, text) for text in listed]
     if ("data", "columns", column.name, "aliases") in data.file_checks:
@@ -166,8 +168,8 @@ def refuse_texts(
         raise DataError(f"some cells are {why}{where}", place=place, remedy=remedy)
 
 
-def _refuse_repeated(records: Records, name: str, place: str) -> None:
-    again = pd.Series(records.loaded.codes(name)).duplicated().to_numpy()
+def _refuse_repeated(records: Records, keys: NDArray[Any], place: str) -> None:
+    again = pd.Series(keys).duplicated().to_numpy()
     if again.any():
         first = "" if records.loaded.first is None else f", the first in record {records.loaded.first[again].min()}"
         raise DataError(f"some cells are the same as an earlier key{first}", place=place, remedy=CORRECT)
