@@ -231,8 +231,10 @@ def scrub(
         say(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
-    for name in () if session is None else session.table.suspected:
-        say(f"values and thresholds of few people were looked for by rows: {persons_note(name)}")
+    if session is not None:
+        for name in session.table.suspected:
+            note = persons_note(name, session.policy.data)
+            say(f"values and thresholds of few people were looked for by rows: {note}")
     for line in _scripts(new, out, script, to):
         say(line)
     return 0
