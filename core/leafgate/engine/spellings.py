@@ -19,11 +19,11 @@ from leafgate.engine.knowledge import Adversaries
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.findings import SPELLING, Finding, Remedy
+from leafgate.kernel.findings import NO_ANSWER, SPELLING, Finding, Remedy
 from leafgate.kernel.leaf import LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import Records, Release
 from leafgate.kernel.schema import Column
-from leafgate.kernel.spelling import same_form, similar_form
+from leafgate.kernel.spelling import loose_form, same_form, similar_form
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
 from leafgate.kernel.tree import Fan, Node, TreeArrays, tree_arrays
@@ -36,13 +36,22 @@ SIMILAR = (
     "some of its values differ only in case, in compatibility characters or in how a number is written: they may be "
     "one value, and were audited as several"
 )
+LOOSE = (
+    "some of its values differ only in accents, blanks, punctuation or letters that look alike: they may be one value, "
+    "and were audited as several"
+)
 MERGED = "it does not hold where values of {} that are spelled alike are taken for one value"
-UNJUDGED = "what follows if they are one value could not be judged: {}"
-HOLDS_MERGED = "if they are one value, every limit that holds now holds then"
-BROKEN_MERGED = "if they are one value, these limits do not hold: {}"
+UNANSWERED = "some of its values may say that nothing is recorded, and were audited as answers"
+ONE = "they are one value"
+NONE_RECORDED = "they say so"
+UNJUDGED = "what follows if {} could not be judged: {}"
+HOLDS = "if {}, every limit that holds now holds then"
+BROKEN = "if {}, these limits do not hold: {}"
 
 ONE_VALUE = "If they are one value, say so: `aliases` of the column lead each spelling to the value it means."
 DIFFERENT = "If they are different things, list them: `distinct` of the column, such as `[[AA, Aa]]`."
+NOT_RECORDED = "If they say that nothing is recorded, list them: `no_answer` of the column, such as `[unknown]`."
+ANSWERS = "If they are answers, say so: `no_answer: []` of the column."
 
 SETTLE = Remedy(action="advise", text="First say what the values that are spelled alike mean, as `spelling` asks.")
 
@@ -60,22 +69,30 @@ class Spellings:
         column: the secret or the class.
         same: those with the same form, the values of each form together.
         similar: those with a similar form, where these are more.
+        loose: those with a loose form, where these are more: they matter where limits break if they are one value.
     """
 
     column: Column
     same: tuple[tuple[str, ...], ...]
     similar: tuple[tuple[str, ...], ...]
+    loose: tuple[tuple[str, ...], ...]
 
     @classmethod
     def of(cls, column: Column) -> Spellings:
         """The values of a column that nobody calls distinct."""
-        same, similar = column.spelled_alike(same_form), column.spelled_alike(similar_form)
-        return cls(column, same, tuple(each for each in similar if each not in same))
+        same, similar, loose = map(column.spelled_alike, (same_form, similar_form, loose_form))
+        more = tuple(each for each in similar if each not in same)
+        return cls(column, same, more, tuple(each for each in loose if each not in (*same, *similar)))
+
+    @property
+    def alike(self) -> tuple[tuple[str, ...], ...]:
+        """All of them."""
+        return (*self.same, *self.similar, *self.loose)
 
     @property
     def problem(self) -> str:
         """What is doubtful about them."""
-        return SAME if self.same else SIMILAR
+        return SAME if self.same else SIMILAR if self.similar else LOOSE
 
 
 @dataclass(frozen=True)
@@ -95,7 +112,8 @@ class SpellingAudit:
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
         """The findings, and one about each column; a limit that is broken where the same values are merged is broken.
 
-        What merging similar values would give is stated, and not judged.
+        What merging similar values would give is stated, and not judged. Values with no more than a loose form are a
+        finding only where a limit does not hold then.
 
         Args:
             findings: of the audit as the values are spelled.
@@ -106,7 +124,9 @@ class SpellingAudit:
         shown, unshown = self._judged(_merged(doubts, with_similar=True), judge)
         names = ", ".join(repr(each.column.name) for each in doubts if each.same)
         found = [_compared(each, judged.get(each.id), names) for each in findings]
-        outcome = _outcome(findings, shown or judged, unshown or unjudged)
+        outcome = _outcome(findings, shown or judged, unshown or unjudged, ONE)
+        if outcome == HOLDS.format(ONE):
+            doubts = [each for each in doubts if each.same or each.similar]
         return [*at_builder(self.adversaries.policy, self._findings(doubts, outcome)), *found]
 
     def _findings(self, doubts: Sequence[Spellings], outcome: str) -> Iterator[Finding]:
@@ -121,7 +141,7 @@ class SpellingAudit:
                 evidence={
                     "problem": each.problem,
                     "reason": outcome,
-                    "values": AuditorOnly([list(values) for values in (*each.same, *each.similar)]),
+                    "values": AuditorOnly([list(values) for values in each.alike]),
                 },
                 plugin=self.plugins.origin(self.adversaries.policy.build),
                 plain_failure="people with one value of a secret were taken for people with several",
@@ -137,10 +157,7 @@ class SpellingAudit:
             return {}, ""
         if self.adversaries.artifact.release.claims_differential_privacy:
             return {}, "the release claims differential privacy, of the values as they are spelled"
-        try:
-            return {finding.id: finding for finding in judge(self._with_merged_values(merged))}, ""
-        except LeafgateError as error:
-            return {}, str(error)
+        return _judged(lambda: self._with_merged_values(merged), judge)
 
     def _with_merged_values(self, merged: Merged) -> Adversaries:
         """The adversaries of the same people and the same release, who take these values for one."""
@@ -154,7 +171,7 @@ class SpellingAudit:
         return replace(
             own,
             policy=own.policy.model_copy(update={"metrics": _on_merged(own.policy.metrics, merged)}),
-            tables=_merged_tables(own.tables, table, merged),
+            tables=_changed_tables(own.tables, table, lambda each: _merged_table(each, merged)),
             artifact=artifact,
             _drawn={},
             _asked={},
@@ -163,11 +180,11 @@ class SpellingAudit:
 
 def _merged(doubts: Sequence[Spellings], *, with_similar: bool) -> Merged:
     """What each value is merged into: the first with its form; empty where there is nothing more than the same."""
-    if with_similar and not any(each.similar for each in doubts):
+    if with_similar and not any(each.similar or each.loose for each in doubts):
         return {}
     found: dict[str, dict[str, str]] = {}
     for each in doubts:
-        for values in (*each.same, *(each.similar if with_similar else ())):
+        for values in each.alike if with_similar else each.same:
             found.setdefault(each.column.name, {}).update(dict.fromkeys(values, values[0]))
     return found
 
@@ -182,15 +199,86 @@ def _compared(finding: Finding, merged: Finding | None, names: str) -> Finding:
     return replace(merged, where=finding.where, scored_people=None, evidence=evidence, remedies=(SETTLE,))
 
 
-def _outcome(findings: Sequence[Finding], merged: Mapping[str, Finding], problem: str) -> str:
-    """What follows for the limits that hold if all values that are spelled alike are one value."""
-    kept = [merged[each.id] for each in findings if each.passed and each.attack is not None and each.id in merged]
+def _judged(others: Callable[[], Adversaries], judge: Judge) -> tuple[dict[str, Finding], str]:
+    """The findings of other adversaries by their ids, and why there are none where that is so."""
+    try:
+        return {finding.id: finding for finding in judge(others())}, ""
+    except LeafgateError as error:
+        return {}, str(error)
+
+
+def _outcome(findings: Sequence[Finding], judged: Mapping[str, Finding], problem: str, condition: str) -> str:
+    """What follows for the limits that hold if this is so, by findings that were judged as if it were."""
+    kept = [judged[each.id] for each in findings if each.passed and each.attack is not None and each.id in judged]
     broken = [each.id for each in kept if each.fails]
     if broken:
-        return BROKEN_MERGED.format(", ".join(broken))
-    if not merged or any(each.passed is None for each in kept):
-        return UNJUDGED.format(problem or "a limit is inconclusive then")
-    return HOLDS_MERGED
+        return BROKEN.format(condition, ", ".join(broken))
+    if not judged or any(each.passed is None for each in kept):
+        return UNJUDGED.format(condition, problem or "a limit is inconclusive then")
+    return HOLDS.format(condition)
+
+
+@dataclass(frozen=True)
+class AnswerAudit:
+    """The limits of an audit, where values that may say that nothing is recorded are no answers.
+
+    Attributes:
+        adversaries: those of the audit, to whom they are answers.
+        doubts: by the names of secrets such values.
+        plugins: those that the policy trusts.
+    """
+
+    adversaries: Adversaries
+    doubts: Mapping[str, Sequence[str]]
+    plugins: Plugins
+
+    def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
+        """The findings, after one about each secret of which a limit that holds does not hold then.
+
+        Args:
+            findings: of the audit in which all values are answers.
+            judge: returns the findings about people of whom some have no answer.
+        """
+        judged, problem = _judged(self._without_answers, judge)
+        found = []
+        for name in self.doubts:
+            own = [each for each in findings if each.secret == name]
+            outcome = _outcome(own, judged, problem, NONE_RECORDED)
+            found += [] if outcome == HOLDS.format(NONE_RECORDED) else [self._finding(name, outcome)]
+        return [*at_builder(self.adversaries.policy, found), *findings]
+
+    def _without_answers(self) -> Adversaries:
+        """The adversaries of the same people and the same release, to whom these values are no answers."""
+        own, artifact = self.adversaries, self.adversaries.artifact
+
+        def changed(table: Table) -> Table:
+            there = [
+                table.schema[name].with_no_answer(self.doubts[name]) for name in self.doubts if name in table.schema
+            ]
+            schema = table.schema
+            for column in there:
+                schema = schema.with_column(column)
+            return replace(table, schema=schema, _codes={})
+
+        tables = _changed_tables(own.tables, changed(own.table), changed)
+        release = with_policy_columns(artifact.release, tables.people.schema)
+        return replace(own, tables=tables, artifact=replace(artifact, release=release), _drawn={}, _asked={})
+
+    def _finding(self, name: str, outcome: str) -> Finding:
+        place = f"data.columns.{name}.no_answer"
+        return Finding(
+            f"{NO_ANSWER}#{name}",
+            NO_ANSWER,
+            passed=None,
+            secret=name,
+            evidence={"problem": UNANSWERED, "reason": outcome, "values": AuditorOnly(list(self.doubts[name]))},
+            plugin=self.plugins.origin(self.adversaries.policy.build),
+            plain_failure="people without an answer hide those who have one",
+            remedies=(
+                Remedy(action="set", text=NOT_RECORDED, place=place),
+                Remedy(action="set", text=ANSWERS, place=place, value=[]),
+            ),
+        )
 
 
 def _on_merged(metrics: Sequence[Any], merged: Merged) -> tuple[Any, ...]:
@@ -206,12 +294,12 @@ def _on_merged(metrics: Sequence[Any], merged: Merged) -> tuple[Any, ...]:
     return tuple(map(changed, metrics))
 
 
-def _merged_tables(tables: Tables, people: Table, merged: Merged) -> Tables:
-    """The tables of a run, of which `people` are merged already."""
+def _merged_table(table: Table, merged: Merged) -> Table:
+    return table.with_merged_values({name: each for name, each in merged.items() if name in table.schema})[0]
 
-    def changed(table: Table) -> Table:
-        return table.with_merged_values({name: each for name, each in merged.items() if name in table.schema})[0]
 
+def _changed_tables(tables: Tables, people: Table, changed: Callable[[Table], Table]) -> Tables:
+    """The tables of a run, of which `people` are changed already; the population has no secrets."""
     return Tables(
         people,
         test=None if tables.test is None else changed(tables.test),

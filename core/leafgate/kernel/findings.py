@@ -132,6 +132,8 @@ TO_DECIDE = "To decide: "
 """How a note begins that asks the owner of the policy for a decision; every format shows it before all others."""
 SPELLING = "spelling"
 """The finding about values of a secret or a class that may be one value in several spellings."""
+NO_ANSWER = "no_answer"
+"""The finding about values of a secret that may say that nothing is recorded, of which the policy says nothing."""
 Verdict = Literal["pass", "fail", "inconclusive"]
 FindingState = Literal["failed", "inconclusive", "waived", "passed"]
 FINDING_STATES: tuple[FindingState, ...] = get_args(FindingState)

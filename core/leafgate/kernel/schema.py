@@ -29,7 +29,7 @@ from leafgate.kernel.inheritance import (
     unstated,
 )
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
-from leafgate.kernel.spelling import similar_form, spellings_of_one
+from leafgate.kernel.spelling import loose_form, spellings_of_one
 
 if TYPE_CHECKING:
     import numpy as np
@@ -191,6 +191,7 @@ class Column:
         varies: a person may have several values; no part of a release or of a comparison.
         distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
         no_answer: those of `values` that say that a person's value is not recorded, and no limit on the secret judges.
+        states_no_answer: the policy says which values are `no_answer`, or that none is.
         missing_is_value: having no answer is a secret besides, which limits judge too.
         declares_missing: the policy says that cells may be missing, whether or not some are.
     """
@@ -212,6 +213,7 @@ class Column:
     varies: bool = field(default=False, compare=False)
     distinct: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
     no_answer: tuple[str, ...] = field(default=(), compare=False)
+    states_no_answer: bool = field(default=False, compare=False)
     missing_is_value: bool = field(default=False, compare=False)
     declares_missing: bool = field(default=False, compare=False)
 
@@ -257,7 +259,7 @@ class Column:
         """The values that have one form, but for those of which the policy says that they are distinct.
 
         Args:
-            form: `same_form` or `similar_form`.
+            form: `same_form`, `similar_form` or `loose_form`.
         """
         found = spellings_of_one(self.values or (), form)
         return tuple(each for each in found if not any({*each} <= {*distinct} for distinct in self.distinct))
@@ -266,7 +268,7 @@ class Column:
     def asks_for_spellings(self) -> bool:
         """Is it a secret or a class with values that may be one value in several spellings?"""
         is_judged = bool(self.roles & {"class", "sensitive"}) and self.edges is None
-        return is_judged and bool(self.spelled_alike(similar_form))
+        return is_judged and bool(self.spelled_alike(loose_form))
 
     def with_merged_values(self, merged: Mapping[str, str]) -> Column:
         """The column with one value in place of several: each key of `merged` is the value that it leads to."""
@@ -387,7 +389,8 @@ class ColumnSpec(BaseModel):
     no_answer: Annotated[tuple[str, ...], FIXED] = Field(
         (),
         description="For a secret or a class: values and texts in the file that say that it is not recorded, such as "
-        "`unknown`. Limits on the secret judge the others alone; whoever has no class is left out.",
+        "`unknown`; `[]` where all are answers. Limits on the secret judge the others alone; whoever has no class is "
+        "left out.",
     )
     missing_is_value: Annotated[bool, MORE] = Field(
         False,
@@ -529,6 +532,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         aliases=spec.aliases,
         varies=spec.varies,
         distinct=spec.distinct,
+        states_no_answer="no_answer" in spec.model_fields_set,
         missing_is_value=spec.missing_is_value,
         declares_missing=spec.missing,
     )

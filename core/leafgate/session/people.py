@@ -164,6 +164,7 @@ def unanswered_of(no_answer: Any, people: People) -> dict[str, Unanswered]:
             remedy = nearest_name(str(name), names, "name a column of X, or the class")
             raise InvalidError(f"there is no column {name!r}", place="no_answer", remedy=remedy)
         listed = [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
+        found[str(name)] = Unanswered((), missing=False)
         if listed:
             column = single_column(listed, "no_answer", "no_answer")
             texts = tuple(column.texts[code] for code in column.codes.tolist() if code >= 0)

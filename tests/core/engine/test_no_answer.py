@@ -144,7 +144,7 @@ SECRET = {"role": ["class", "sensitive"], "values": ["no", "yes", "NULL"]}
 @pytest.mark.parametrize(
     ("more", "exposed"),
     [
-        ({}, 0),
+        ({"no_answer": []}, 0),
         ({"no_answer": ["NULL"]}, 12),
         ({"no_answer": ["NULL"], "missing_is_value": True}, 12),
         ({"values": ["no", "yes"], "no_answer": ["NULL"]}, 12),
@@ -156,6 +156,46 @@ def test_ill_people_are_exposed_among_the_unrecorded(tmp_path: Path, more: dict[
     assert (found.violations, report.verdict) == (exposed, "fail" if exposed else "pass")
     (size,) = (each for each in report.findings if each.id == "k_anonymity@linking#ill")
     assert size.people == (47 if len(more.get("values", ("", "", ""))) == 2 else 59)
+
+
+WARDS = [(("Elm", "Oak")[i // 12 % 2], ("yes", "no")[i // 12 % 2] if i % 12 < 9 else "GAP") for i in range(144)]
+"""Wards in which everybody with an answer has the same."""
+
+
+@pytest.mark.parametrize(
+    "gap", ["unknown", "n.a.", "N.A.", "-", "--", "?", "not applicable", "unknown (refused)", "NK", "99", "-9", ".a"]
+)
+def test_values_that_may_be_no_answers_are_asked_about_where_a_limit_fails_without_them(
+    tmp_path: Path, gap: str
+) -> None:
+    rows = [(street, ill.replace("GAP", gap)) for street, ill in WARDS]
+    secret = {"role": ["class", "sensitive"], "values": ["no", "yes", gap]}
+
+    def audited(**more: Any) -> Report:
+        return report_on(tmp_path, rows, policy_document({**secret, **more}))
+
+    asked = audited()
+    assert [each.id for each in asked.findings if each.passed is not True] == ["no_answer#ill"]
+    assert "exposure@linking#ill" in evidence_of(asked, "no_answer#ill")["reason"]
+    assert (asked.verdict, audited(no_answer=[]).verdict) == ("inconclusive", "pass")
+    assert audited(no_answer=[gap]).verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("values", "rows"),
+    [
+        (["no", "yes", "unknown"], [("Elm", "yes"), ("Elm", "no"), ("Elm", "unknown")] * 9),
+        (["granted", "refused"], [("Elm", "granted"), ("Elm", "refused")] * 9),
+        (["None", "mild", "severe"], [("Elm", "None"), ("Elm", "mild")] * 9),
+    ],
+    ids=["limits hold without them", "one other value", "None"],
+)
+def test_nobody_is_asked_where_values_are_answers_or_no_limit_depends_on_them(
+    tmp_path: Path, values: list[str], rows: list[tuple[str, str]]
+) -> None:
+    report = report_on(tmp_path, rows, policy_document({"role": ["class", "sensitive"], "values": values}))
+    assert report.verdict == "pass"
+    assert not [each for each in report.findings if each.metric == "no_answer"]
 
 
 def test_a_finding_says_how_many_of_the_unrecorded_are_in_groups_beyond_the_limit(tmp_path: Path) -> None:

@@ -119,6 +119,19 @@ def test_similar_values_are_inconclusive_until_the_policy_says_what_they_are(tmp
     assert merged.code == audit(policy(tmp_path, street("yes", "yes"))).code == 1
 
 
+@pytest.mark.parametrize("other", ["type-2", "Type_2", "type2", "(type 2)", "t\u0443pe 2", "t\u00fdpe 2"])
+def test_loose_spellings_are_asked_about_where_a_limit_fails_if_they_are_one_value(other: str, tmp_path: Path) -> None:
+    people = street("type 2", other)
+    asked = audit(policy(tmp_path, people))
+    assert asked.code == 3
+    assert "exposure@linking#ill" in finding(asked, "spelling#ill")["evidence"]["reason"]
+    assert audit(policy(tmp_path, people, distinct=[["type 2", other]])).code == 0
+    merged = audit(policy(tmp_path, people, aliases={other: "type 2"}))
+    assert merged.code == 1
+    mixed = [(age, where, state if i % 3 else "no") for i, (age, where, state) in enumerate(people)]
+    assert audit(policy(tmp_path, mixed)).code == 0
+
+
 def test_values_called_distinct_are_judged_as_they_are_spelled(tmp_path: Path) -> None:
     ended = audit(policy(tmp_path, street("yes", "yes "), distinct=[["yes", "yes "]]))
     assert ended.code == 0

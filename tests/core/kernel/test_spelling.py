@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.kernel.spelling import IGNORABLE, same_form, similar_form, spellings_of_one
+from leafgate.kernel.spelling import IGNORABLE, loose_form, same_form, similar_form, spellings_of_one
 
 TEXTS = st.text() | st.text(alphabet="aA1.0,; -\u2013\u2212\u00a0\u200b\ufeff'\u2019\uff02ｶﾞ\u0301é²½…", max_size=8)
 
@@ -42,6 +42,27 @@ SIMILAR = {
     "a power of ten": ("1000", "1E+3"),
     "zero and its negative": ("0", "-0.0"),
 }
+LOOSE = {
+    "a hyphen": ("type 2", "type-2"),
+    "an underscore": ("type 2", "type_2"),
+    "no blank": ("type 2", "type2"),
+    "brackets": ("diabetes (type 2)", "diabetes type 2"),
+    "an accent": ("diab\u00e8te", "diabete"),
+    "a Cyrillic letter": ("yes", "y\u0435s"),
+    "a quoted text": ("hiv", "'hiv'"),
+    "a mark at the end": ("hiv!", "hiv:"),
+    "an entity": ("A & E", "A&amp;E"),
+    "a decimal comma": ("1,5", "1.5"),
+    "an Arabic digit": ("1", "\u0661"),
+    "an umlaut in two letters": ("gr\u00fcn", "gruen"),
+    "a Turkish letter": ("IZMIR", "\u0130zmir"),
+    "blanks about a dash": ("5 - 10", "5-10"),
+}
+OTHER_THINGS = [
+    *(("250.0", "2500"), ("<=50K", ">50K"), ("-1", "1"), ("(-1)", "(1)"), ("A+", "A-"), ("A", "A-"), ("A", "A*")),
+    *(("1-2", "12"), ("1/2", "12"), ("1,5", "15"), ("1,500", "1.5"), ("E11.9", "E119"), ("<.5", "<5"), ("5 -1", "51")),
+    *(("grade -1", "grade 1"), ("\u00b5g", "mg"), ("\u22605", "=5"), ("5%", "5"), ("$10", "\u20ac10"), ("AE", "A")),
+]
 DIFFERENT = [
     ("A+", "A-"),
     ("1", "-1"),
@@ -70,6 +91,24 @@ def test_spellings_that_may_be_different_things_are_similar_and_not_the_same(pai
 @pytest.mark.parametrize("pair", DIFFERENT)
 def test_different_values_and_empty_forms_are_not_similar(pair: tuple[str, str]) -> None:
     assert spellings_of_one(pair, similar_form) == []
+
+
+@pytest.mark.parametrize("pair", LOOSE.values(), ids=LOOSE.keys())
+def test_spellings_that_are_to_be_asked_about_have_a_loose_form_and_no_similar_one(pair: tuple[str, str]) -> None:
+    assert spellings_of_one(pair, loose_form) == [pair]
+    assert spellings_of_one(pair, similar_form) == []
+
+
+@pytest.mark.parametrize("pair", OTHER_THINGS)
+def test_signs_digits_and_units_keep_loose_forms_apart(pair: tuple[str, str]) -> None:
+    assert spellings_of_one(pair, loose_form) == []
+
+
+@given(TEXTS | st.text(alphabet="aeu12-+<,./&;#x(\u0301\u0430 "), TEXTS)
+def test_a_loose_form_is_its_own_form_and_follows_from_the_similar_form(text: str, other: str) -> None:
+    form = loose_form(text)
+    assert loose_form(form) == form == loose_form(similar_form(text))
+    assert similar_form(text) != similar_form(other) or form == loose_form(other)
 
 
 @given(TEXTS)

@@ -455,7 +455,7 @@ class Gaps(Question):
             new = {**spec, "values": values, "no_answer": no_answer}
             harms = given.get("harm") != "no" and any(_may_be_secret(new, each) for each in no_answer)
             specs[name] = {**new, "missing_is_value": harms}
-        empty = ("values", "no_answer", "missing_is_value")
+        empty = ("values", "missing_is_value")  # an empty `no_answer` says that all values are answers
         changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
         changes |= {("data", "missing"): missing} if missing else {}
         return changes | ({("data", "on_missing"): given["others"]} if given.get("others") in {"drop", "keep"} else {})

@@ -31,10 +31,10 @@ from leafgate.console.exit_codes import exit_code_of
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
 from leafgate.io.yaml import parse_yaml
+from leafgate.kernel.answers import unanswered_values
 from leafgate.kernel.paths import DocumentPath
-from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
+from leafgate.kernel.spelling import loose_form, same_form, spellings_of_one
 from leafgate.models.reader import read_model
-from leafgate.session.answers import unanswered_values
 from leafgate.session.domains import bounds_domain, list_domain, number_domain
 from leafgate.session.draft import MAX_SECRET_VALUES
 from leafgate.session.results import is_release_file
@@ -116,7 +116,7 @@ def _of_column(guess: Guess, draft: Draft) -> ColumnFacts:
     shown = sorted(guess.people_with.items(), key=lambda item: -item[1])
     common = {text: people for text, people in shown if people >= guess.smallest_cell}
     same = spellings_of_one(guess.possible, same_form)
-    similar = [each for each in spellings_of_one(guess.possible, similar_form) if len({*map(same_form, each)}) > 1]
+    similar = [each for each in spellings_of_one(guess.possible, loose_form) if len({*map(same_form, each)}) > 1]
     return ColumnFacts(
         distinct=len(guess.values),
         numeric=guess.numeric,

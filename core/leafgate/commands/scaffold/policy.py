@@ -30,7 +30,7 @@ from leafgate.io.yaml import MAX_YAML_BYTES, yaml_flow, yaml_text
 from leafgate.kernel.person_columns import names_persons, suspected_persons
 from leafgate.kernel.policy import CsvOptions
 from leafgate.kernel.schema import MISSING_MARKS, MISSING_WORDS
-from leafgate.kernel.spelling import same_form, similar_form, spellings_of_one
+from leafgate.kernel.spelling import loose_form, same_form, similar_form, spellings_of_one
 from leafgate.models.reader import read_model
 from leafgate.session.answers import proposed_answers
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain, rare_values
@@ -593,7 +593,7 @@ def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
         checks.append(_why_no_answer(spec))
     if guess.people_with.keys() & spec.get("aliases", {}).keys():
         checks.append("`aliases` are other spellings of the values")
-    if spellings_of_one(spec.get("values", ()), similar_form):
+    if spellings_of_one(spec.get("values", ()), loose_form):
         checks.append("some values are spelled alike: say `aliases`, or `distinct` if they are different things")
     elif "values" in spec:
         checks.append("that no two mean the same (y and yes, pos and positive)")
