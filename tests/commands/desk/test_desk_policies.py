@@ -297,6 +297,17 @@ def test_doubt_about_a_secret_leaves_it_a_secret(clinic: Case) -> None:
     assert "varies" not in answer(clinic, policy, "outsiders", diagnosis="private").get("data", "columns", "diagnosis")
 
 
+def test_a_policy_says_so_where_all_values_that_may_be_no_answers_are_answers(clinic: Case) -> None:
+    [gaps] = [each for each in QUESTIONS if each.name == "gaps"]
+    policy = answer(clinic, clinic.policy, "outsiders", diagnosis="sensitive")
+    diagnosis = clinic.facts.columns["diagnosis"].model_copy(update={"unanswered": ["flu"]})
+    facts = clinic.facts.model_copy(update={"columns": {**clinic.facts.columns, "diagnosis": diagnosis}})
+    asked = Asked(facts, policy)
+    given_ = {one.name: "answer" if one.name == "diagnosis:flu" else DOUBT for one in gaps.fields(asked)}
+    said = gaps.changes(asked, given_)["data", "columns", "diagnosis"]
+    assert (said["no_answer"], "missing_is_value" in said) == ([], False)
+
+
 def test_no_role_is_chosen_before_somebody_chooses_and_what_is_found_is_counted(clinic: Case) -> None:
     questions, asked = {each.name: each for each in QUESTIONS}, Asked(clinic.facts, clinic.policy)
     fields = {one.name: one for one in questions["outsiders"].fields(asked)}
