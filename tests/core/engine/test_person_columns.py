@@ -279,7 +279,7 @@ def test_dropped_columns_are_asked_about_whose_names_may_be_those_of_peoples_num
 def test_a_fraction_among_many_ids_and_few_repeated_numbers_change_nothing() -> None:
     rows = pd.Series([2] * 60, ["1.5", *map(str, range(59))])
     assert [*suspected_persons({"patient": rows}, frozenset())] == ["patient"]
-    few = pd.Series([2, 2, *[1] * 58], map(str, range(60)))
+    few = pd.Series([2, 2, *[1] * 58], [*map(str, range(60))])
     assert [*suspected_persons({"nhs_no": few, "surname": few}, frozenset(["nhs_no", "surname"]))] == ["nhs_no"]
 
 
