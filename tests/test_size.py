@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "size.py"))
-CEILINGS = {"core": 44_330, "plugins": 30_150, "kit": 905, "tests": 80_500}
+CEILINGS = {"core": 44_900, "plugins": 30_700, "kit": 905, "tests": 81_950}
 """The most code lines of each part: neither blank, nor comments, nor docstrings."""
 MEDIAN = 5
 """The median function has at least so many code lines: nothing is gained by cutting functions into pieces."""
