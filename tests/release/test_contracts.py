@@ -14,10 +14,11 @@ import jsonschema
 import pytest
 
 from contracts import CONTRACT, EXPERIMENTAL, Comparison, present_schema, released_schemas, without_descriptions
-from leafgate.api import FileDisclosure, Leaf, Noise, NumericSplit, Release
+from leafgate.api import FileDisclosure, Leaf, ModelFile, Noise, NumericSplit, Release
 from leafgate.app import serialize
 from leafgate.io import release_codec, tree_reader
-from leafgate.kernel.release import ModelFile, NaiveBayes
+from leafgate.kernel.release import NaiveBayes
+from leafgate.readers import CalibratedSum
 from leafgate.testing.offers import REPORTS
 from sample_release import COUNTS, DRAFT, NOBODY
 
@@ -73,6 +74,7 @@ LEAVES = (
     Leaf("low", scores=dict.fromkeys(COUNTS, 0.5)),
 )
 ITEM = FileDisclosure("counts", "high", "how many people are at the leaves", "counts")
+CALIBRATED = CalibratedSum(1, "isotonic", is_mean=True, points=((), ((0.0, 0.1), (1.5, 0.9))))
 DRAFTS: list[Release] = [
     DRAFT,
     replace(DRAFT, selection=None),
@@ -80,6 +82,7 @@ DRAFTS: list[Release] = [
     replace(DRAFT, alternatives={"second": LEAVES[0]}),
     replace(DRAFT, trees=(NumericSplit("age", 1, *LEAVES[:2], "high", float32=True),)),
     replace(DRAFT, trees=LEAVES, combine="vote"),
+    replace(DRAFT, trees=LEAVES[3:], combine="boost", calibrated_sums=(CALIBRATED,)),
     replace(DRAFT, noise={"age": Noise("gaussian", 2.0)}),
     replace(DRAFT, file=ModelFile("skops", "0" * 64, (ITEM,))),
     replace(DRAFT, trees=(), model="naive_bayes", bayes=NaiveBayes({"low": 0.5, "high": 0.5}, {})),

@@ -18,7 +18,7 @@ from leafgate.commands.attest.statement import AuditPredicate
 from leafgate.commands.scaffold.json_schema import policy_schema
 from leafgate.disclosure.schema import ReportDocument
 from leafgate.io.release_codec import FORMAT
-from leafgate.kernel.release import Counted, CountedUnit, Level, Model
+from leafgate.kernel.release import Counted, CountedUnit, Level, Link, Model
 from leafgate.kernel.schema import Role
 
 CONTRACTS = Path(__file__).resolve().parents[1] / "contracts"
@@ -98,6 +98,13 @@ def release_schema() -> dict[str, Any]:
     )
     disclosure = _object("kind severity says", kind=text, severity={"enum": ["high", "medium", "low"]}, says=text)
     disclosure["properties"]["level"] = {"enum": list(get_args(Level))}
+    calibrated = _object(
+        "trees link",
+        trees={"type": "integer"},
+        link={"enum": list(get_args(Link))},
+        mean={"const": True},
+        points={"type": "array", "items": {"type": "array", "items": numbers}},
+    )
     schema = _object(
         "format builder target classes publish counted schema guarantee combine model alternatives records trees",
         format={"const": FORMAT},
@@ -123,6 +130,7 @@ def release_schema() -> dict[str, Any]:
             discloses={"type": "array", "items": disclosure},
         ),
         trees={"type": "array", "items": node},
+        calibrated_sums={"type": "array", "items": calibrated},
     )
     return {**schema, "$defs": {"node": {"anyOf": [leaf, cut, fan]}}}
 

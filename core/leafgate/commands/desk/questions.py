@@ -550,7 +550,7 @@ class Limits(Question):
         for name, limit in self._sure(asked).items():
             secret = name.partition(":")[2] or "a secret"
             legend, number = f"No guess of {secret} is surer than (%)", 100 * limit.get("at_most", CONFIDENCE)
-            fields.append(Field(name=name, legend=legend, chosen=f"{number:.6g}", least=1, most=99))
+            fields.append(Field(name=name, legend=legend, chosen=f"{number:.8g}", least=1, most=99.9999))
         if (certain := limits.get("exposure")) is not None:
             legend, chosen = "Nobody's secret is certain", str(certain.get("insiders", 0))
             fields.append(Field(name="certain", legend=legend, choices=choices(self.name), chosen=chosen))

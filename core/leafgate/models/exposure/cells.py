@@ -71,7 +71,8 @@ def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_ce
     for name, scales in content.scales.items():
         judged.scales_of(name, scales)
     judged.names(content.names)
-    judged.classes(table.schema.target.name, content.classes)
+    if content.classes:
+        judged.classes(table.schema.target.name, content.classes)
     return tuple(judged.disclosures())
 
 
@@ -263,9 +264,9 @@ class _Judgement:
 
     def classes(self, target: str, values: Mapping[str, str]) -> None:
         """Judge the names of classes, each with the value that it stands for: people have the text, or the value."""
-        self.skipped |= bool(values) and target in self.uncounted
+        self.skipped |= target in self.uncounted
         cells, column = self.cells.get(target), self.columns[target]
-        if cells is None or not values:
+        if cells is None:
             return
         people = cells.counts.groupby(lambda text: column.aliases.get(text, text)).sum()
         if any(cells.has_few(name) or 0 < people.get(value, 0) < self.few for name, value in values.items()):
