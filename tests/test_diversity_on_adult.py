@@ -16,8 +16,7 @@ from adult import MEASURES, adult, value
 from components import new_builder
 from leafgate import NoReleaseError
 from leafgate.api import Column, Leaf, Node, Schema
-from leafgate.app import Session, Tables
-from leafgate.engine.report import Audit
+from leafgate.app import Audit, Session, Tables
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from data_files import DATA
-from leafgate.app import Session, Tables, open_session
-from leafgate.engine.report import Audit
+from leafgate.app import Audit, Session, Tables, open_session
 from leafgate_plugins.downgrading.components import Downgrading
 from leafgate_plugins.downgrading.grid import encode_cells, table_cells
 from leafgate_plugins.downgrading.naive_bayes import columns_by_information, pair_counts

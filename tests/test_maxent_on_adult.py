@@ -16,8 +16,7 @@ import pytest
 from adult import POLICIES, data_root, value
 from leafgate import Table
 from leafgate.api import Floats, Level
-from leafgate.app import Session, build_release, granted_knowledge, open_session
-from leafgate.engine.report import Audit
+from leafgate.app import Audit, Session, build_release, granted_knowledge, open_session
 from leafgate_plugins.divergence.metrics import divergences
 from leafgate_plugins.maxent.attack import posterior_of
 from leafgate_plugins.maxent.components import MaxEnt

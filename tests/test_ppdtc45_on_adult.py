@@ -13,8 +13,7 @@ import pytest
 from adult import POLICIES, data_root, value
 from leafgate import Table
 from leafgate.api import Schema
-from leafgate.app import Session, open_session
-from leafgate.engine.report import Audit
+from leafgate.app import Audit, Session, open_session
 
 pytestmark = pytest.mark.thorough
 

@@ -13,8 +13,9 @@ import pytest
 from cases import more
 from command_line import leafgate, process
 from leafgate.api import report_progress
+from leafgate.app import progress_watched_by
 from leafgate.console.progress import STEPS, ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
-from leafgate.progress import progress_step, progress_watched_by
+from leafgate.progress import progress_step
 from patience import SECONDS
 from session_processes import PROC, ended_in
 from stranger import install

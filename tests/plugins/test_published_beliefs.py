@@ -33,8 +33,7 @@ from leafgate.api import (
     Records,
     SecretBelief,
 )
-from leafgate.app import Tables, VisibleTo, audit_policy, document, load_plugins, serialize
-from leafgate.engine.report import Audit
+from leafgate.app import Audit, Tables, VisibleTo, audit_policy, document, load_plugins, serialize
 from leafgate.testing import grant_knowledge
 from random_tables import categorical, table_of, tables
 from random_trees import counted, forests

@@ -16,8 +16,7 @@ from installed_readers import lower_model
 from leafgate import Release, Table
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.algorithms.publication import published
-from leafgate.api import Leaf, Level, Publish
-from leafgate.kernel.release import ModelFile
+from leafgate.api import Leaf, Level, ModelFile, Publish
 from mortgage import RISK, TREE, fan, leaf, mortgage
 from random_tables import categorical, numeric, table_of, tables
 

@@ -11,10 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api import AuditorOnly, PeopleCount, Unit
-from leafgate.app import Finding, Report, VisibleTo, document, open_session, readable, summary
+from leafgate.app import (
+    Finding,
+    Masking,
+    Report,
+    ScoredPeople,
+    SecondaryScore,
+    VisibleTo,
+    document,
+    open_session,
+    readable,
+    summary,
+)
 from leafgate.disclosure.histograms import Bar, distribution, published_counts, suppress_secondary
 from leafgate.engine.audience import beside_claim
-from leafgate.kernel.findings import Masking, ScoredPeople, SecondaryScore
 from standins import people_limit
 from survey import PEOPLE, survey
 

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api import PeopleCount, Unit
-from leafgate.app import Finding, Report, document
+from leafgate.app import Finding, Masking, Report, ScoredPeople, SecondaryScore, document
 from leafgate.disclosure.masking import mask_score
 from leafgate.io.evidence import FromTo
-from leafgate.kernel.findings import Masking, ScoredPeople, SecondaryScore
 from standins import people_limit
 
 POLICY = {"name": "p", "sha256": "0" * 64}

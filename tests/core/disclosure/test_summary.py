@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from leafgate.api import PeopleCount, Remedy
-from leafgate.app import Finding, Limit, Report, VisibleTo, document, summary
-from leafgate.disclosure.summary import in_short, what_change_costs, what_to_change, who_is_affected
+from leafgate.app import Finding, Limit, Report, VisibleTo, document, in_short, summary
+from leafgate.disclosure.summary import what_change_costs, what_to_change, who_is_affected
 from leafgate.engine.audience import beside_claim
 from reports import view
 from standins import people_limit

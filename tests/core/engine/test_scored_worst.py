@@ -26,9 +26,21 @@ from leafgate.api import (
     ScoringContext,
     SecretBelief,
 )
-from leafgate.app import Finding, Limit, Report, VisibleTo, document, load_plugins, load_policy, open_session, summary
+from leafgate.app import (
+    Finding,
+    Limit,
+    Masking,
+    Report,
+    ScoredPeople,
+    SecondaryScore,
+    VisibleTo,
+    document,
+    load_plugins,
+    load_policy,
+    open_session,
+    summary,
+)
 from leafgate.engine.checks import verified
-from leafgate.kernel.findings import Masking, ScoredPeople, SecondaryScore
 from leafgate.kernel.waivers import Waiver
 from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compare_policies

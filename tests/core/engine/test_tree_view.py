@@ -15,11 +15,10 @@ from pydantic import ValidationError
 
 from leafgate import Release
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
-from leafgate.app import Finding, Limit, Report, Session, document, open_session
+from leafgate.app import Audit, Finding, Limit, Report, Session, document, open_session
 from leafgate.commands.demo.audits import run_demo
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.figures import MAX_ROWS, Drawn, first_asking, layout_of, unfolded
-from leafgate.engine.report import Audit
 from leafgate.kernel.findings import TreeView
 from patience import ends_soon
 from reports import view

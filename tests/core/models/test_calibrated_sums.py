@@ -20,6 +20,7 @@ from leafgate import InconclusiveError, ReleaseError, Table
 from leafgate.algorithms.prediction import class_scores, predict, predicted_classes
 from leafgate.algorithms.ranking import second_class_ranking
 from leafgate.api import Schema
+from leafgate.app import read_release
 from leafgate.commands.convert.neutral import written
 from leafgate.commands.convert.prediction import predictor
 from leafgate.commands.convert.r_script import r_script
@@ -27,7 +28,7 @@ from leafgate.commands.convert.scrub import minimise
 from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.search import tree_counts
 from leafgate.engine.spellings import merged_release
-from leafgate.io.release_codec import read_release, release_bytes
+from leafgate.io.release_codec import release_bytes
 from leafgate.ir.validate import check_model
 from leafgate.models.writer import model_as_file
 from leafgate.readers import LEAF, SCORES_DISCLOSURE, CalibratedSum, ModelIR, TreeIR

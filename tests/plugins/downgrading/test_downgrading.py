@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from exhaustive import Tiny, fewest, holds, tiny, visible
-from leafgate.app import open_session
-from leafgate.engine.report import Audit
+from leafgate.app import Audit, open_session
 from leafgate_plugins.downgrading.components import Downgrading
 from leafgate_plugins.downgrading.grid import WITHHELD
 from leafgate_plugins.downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference

@@ -23,7 +23,7 @@ from leafgate.api import (
     Learner,
     Table,
 )
-from leafgate.progress import progress_watched_by
+from leafgate.app import progress_watched_by
 from leafgate_plugins.inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 from leafgate_plugins.sklearn.training import train
 from sklearn_pipelines import people

@@ -29,8 +29,7 @@ from leafgate.api import (
     SecretBelief,
     make_table,
 )
-from leafgate.app import Tables, audit_policy, load_plugins
-from leafgate.engine.report import Audit
+from leafgate.app import Audit, Tables, audit_policy, load_plugins
 from leafgate.testing import grant_knowledge
 from leafgate_plugins.diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_plugins.kadet.builder import Kadet
