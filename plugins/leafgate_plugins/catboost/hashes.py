@@ -43,7 +43,7 @@ def combined_hashes(hashes: Sequence[int], categories: int, answers: int) -> NDA
     Source: CatBoost 1.2, `CalcHashes`, which takes the hash of a category for a signed number.
 
     >>> combined_hashes([category_hash("a")], 1, 0).tolist()
-    [3257117078185774880]
+    [16670418538649264618]
     """
     signed = np.array(hashes, dtype=np.uint32).astype(np.int32).astype(np.uint64)
     found = np.zeros((), dtype=np.uint64)
