@@ -53,9 +53,11 @@ def counts_recoverable(model: ModelIR) -> bool:
     there are more fractions of few people than there would be by accident. That shares are rounded to a step the file
     may state, but nobody can prove. So people must follow neither from the step nor from the digits.
     """
-    shares = np.unique(
-        np.concatenate([_shares(tree.values[tree.leaves], model.values) for tree in model.trees]), axis=0
-    )
+    stated = [_shares(tree.values[tree.leaves], model.values) for tree in model.trees]
+    of_classes = [each for each in stated if each.shape[1] > 1]  # a score of one class alone is no share
+    if not of_classes:
+        return False
+    shares = np.unique(np.concatenate(of_classes), axis=0)
     mixed = shares[(shares.max(axis=1) < 1 - CLOSE) & (shares.max(axis=1) > CLOSE)]
     if not len(mixed):
         return False

@@ -1,6 +1,7 @@
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, His
 from example_counts import seeds
 from installed_readers import minimise, neutral_file, read_foreign
 from leafgate.ir.model import Floats
+from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.exposure.scores import (
     PEOPLE,
     RECOVERABLE_FROM_SCORES,
@@ -188,3 +190,10 @@ def test_scores_of_one_digit_tell_nothing() -> None:
     content = neutral_file(of_scores(np.array([0.3, -0.2, 0.5]), 0.0)).replace(b"[0,0,-1,-1,-1]", b"[0,1,-1,-1,-1]")
     model = read_foreign(content.replace(b'"features":["a"]', b'"features":["a","b"]'), "m")
     assert not {RECOVERABLE_FROM_SCORES.kind, UNSETTLED.kind} & {item.kind for item in model.discloses}
+
+
+def test_trees_of_one_class_beside_trees_of_all_are_judged_by_themselves() -> None:
+    scores = of_scores(np.array([[0.25, 0.75], [1.0, 0.0]]), 0.0)
+    (tree,) = scores.trees
+    mixed = replace(scores, trees=(tree, replace(tree, values=tree.values[:, :1], output=0)))
+    assert with_implied_disclosures(mixed).discloses == with_implied_disclosures(scores).discloses
