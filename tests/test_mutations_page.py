@@ -19,14 +19,11 @@ def script(scripts: Callable[[str], ModuleType]) -> ModuleType:
     return scripts("model_mutations")
 
 
-def test_a_thousand_files_of_each_format_were_changed_and_those_read_wrong_are_named(
-    script: ModuleType,
-) -> None:
+def test_a_thousand_files_of_each_format_were_changed_and_none_is_read_wrong(script: ModuleType) -> None:
     rows = script.read_rows(script.RESULTS, script.Row)
     changes = {form: sum(row.changes for row in rows if row.format == form) for form in FORMATS}
     assert changes == dict.fromkeys(FORMATS, script.CHANGES)
-    wrong = {(row.format, row.kind): row.wrong for row in rows if row.wrong}
-    assert wrong == {("skops", "categories"): 2}  # which the page names
+    assert not any(row.wrong for row in rows)
     assert all(row.witnessed == row.visible for row in rows)
     for row in rows:
         changed = row.refused + row.inconclusive + row.read
