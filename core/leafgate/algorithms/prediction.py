@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import CalibratedSum, Combine, NaiveBayes, Release
 from leafgate.kernel.schema import bin_of
 from leafgate.kernel.table import Table
-from leafgate.kernel.tree import TreeArrays, leaf_arrays, tree_arrays
+from leafgate.kernel.tree import TreeArrays, tree_arrays
 
 LARGEST_EXPONENT = 700.0
 """The exponential of a larger number is none of double precision."""
@@ -208,19 +208,14 @@ def _number_votes(release: Release, leaf_of_tree: Iterable[CompactIds], n_rows: 
     return votes
 
 
-def leaf_votes(release: Release, tree_leaves: Sequence[Leaf]) -> NDArray[np.float64]:
-    """Return what each leaf adds to the votes for each class.
+def _votes_of_tree(release: Release, arrays: TreeArrays) -> NDArray[np.float64]:
+    """What each leaf of a tree adds to the votes for each class.
 
     Returns:
         Shape (n_leaves + 1, n_classes). The last row is zero, for rows without a leaf (NOWHERE is -1). A row of NaN
         belongs to a leaf that does not publish the numbers which `release.combine` needs, such as an empty leaf among
         leaves with shares; it matters only if a record is routed there.
     """
-    return _votes_of_tree(release, leaf_arrays(tree_leaves))
-
-
-def _votes_of_tree(release: Release, arrays: TreeArrays) -> NDArray[np.float64]:
-    """What each leaf of a tree adds to the votes, shape (n_leaves + 1, n_classes)."""
     votes = np.zeros((arrays.n_leaves + 1, len(release.classes)))
     if release.combine in {"one", "vote"}:
         label = arrays.label_positions(release.classes)

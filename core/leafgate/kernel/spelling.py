@@ -127,6 +127,8 @@ def similar_ids(distinct: Iterable[Iterable[str]]) -> Callable[[str], str]:
     (False, True)
     """
     different = frozenset(same_form(text) for each in distinct for text in each)
+    if not different:
+        return similar_form
 
     def form(text: str) -> str:
         same = same_form(text)

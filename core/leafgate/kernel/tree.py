@@ -402,11 +402,6 @@ def tree_arrays(tree: Node) -> TreeArrays:
     return arrays_of(tree) if isinstance(tree, Leaf) else tree.arrays
 
 
-def leaf_arrays(leaves: Sequence[Leaf]) -> TreeArrays:
-    """Leaves without a tree above them, for what only asks about leaves."""
-    return _arrays((), (), (), tuple(leaves))
-
-
 def arrays_of(tree: Node) -> TreeArrays:
     """The tree as arrays, from its nodes."""
     tests, found = list[NumericSplit | CategoricalSplit](), list[Leaf]()

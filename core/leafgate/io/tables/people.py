@@ -317,8 +317,10 @@ class People:
         """Whose the rows are if ids in these columns that are spelled alike are one; empty where none are."""
         if not names or not set(names) <= set(self.records.texts) or self.records.folder is not None:
             return {}
-        own, merged = _numbered(self.records, self.data, names)[0], self.counting_by(names[0]).person
-        if merged is None or len(np.unique(merged[self.kept[0]])) == len(np.unique(own[self.kept[0]])):
+        merged = _numbered(self.records, self.data, names, similar=True)[0]
+        known = self.kept[0] & (merged >= 0)
+        own = np.flatnonzero(known) if self.counting.person is None else self.counting.person[known]  # keys are unique
+        if len(np.unique(merged[known])) == len(np.unique(own)):
             return {}
         rows = self._table(self.kept, self.schema, merged).person_rows
         return {names[0]: None if rows is None else replace(rows, rows_at_most=self.data.rows_at_most)}

@@ -45,7 +45,7 @@ def build_model(release: Release, known: AdversaryKnowledge, *, internal: bool, 
     linear = [
         row_constraints(strata.row, public.weight.astype(np.float64), len(target.domain)),
         *leaf_constraints(release, trees, strata, weight, target),
-        *label_constraints(release, trees, strata, weight, target, known.label_accuracies),
+        *label_constraints(release, strata, weight, target, known.label_accuracies),
         *_background(known, public, strata, target, members=members),
     ]
     rules, why = candidate_rules(release, known.schema, members=members) if internal else (None, "not asked for")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.algorithms.prediction import leaf_votes
+from leafgate.algorithms.prediction import classes_at_leaves
 from leafgate.algorithms.routing import NOWHERE
 from leafgate.api import Column, Floats, Ids, Leaf, Mask, Release
 from leafgate_plugins.maxent.problem.strata import Strata
@@ -140,7 +140,6 @@ def leaf_constraints(
 
 def label_constraints(
     release: Release,
-    trees: Sequence[TreeIndex],
     strata: Strata,
     weight: Floats,
     target: Column,
@@ -150,7 +149,7 @@ def label_constraints(
     if accuracies is None:
         return
     classes = [str(value) for value in target.domain]
-    group = _predicted(release, trees, strata, classes)
+    group = _predicted(release, strata, classes)
     values = np.full((len(classes), len(classes)), np.nan)
     for x, name in enumerate(classes):
         values[x, x] = accuracies.get(name, np.nan)
@@ -165,22 +164,11 @@ def label_constraints(
         yield class_count_constraints("label accuracy", group, values, size)
 
 
-def _predicted(release: Release, trees: Sequence[TreeIndex], strata: Strata, classes: Sequence[str]) -> Ids:
-    """The class that all trees together predict for each stratum, -1 where no leaf speaks.
-
-    By a vote of the labels where what the model adds up is not published.
-    """
-    votes = _sum_votes(release, trees, strata)
-    votes = _sum_votes(replace(release, combine="vote"), trees, strata) if np.isnan(votes).any() else votes
-    position = np.array([classes.index(name) for name in release.classes])
-    return np.where(votes.sum(axis=1) > 0, position[votes.argmax(axis=1)], -1)
-
-
-def _sum_votes(release: Release, trees: Sequence[TreeIndex], strata: Strata) -> Floats:
-    votes = np.zeros((len(strata), len(release.classes)))
-    for number, tree in enumerate(trees):
-        votes += leaf_votes(release, tree.leaves)[strata.leaf[:, number]]
-    return votes
+def _predicted(release: Release, strata: Strata, classes: Sequence[str]) -> Ids:
+    """The class that all trees together predict for each stratum, -1 where no leaf speaks."""
+    found = classes_at_leaves(release, lambda: iter(strata.leaf.T), len(strata))
+    position = np.array([*map(classes.index, release.classes), -1])
+    return position[found]
 
 
 def leaf_statistics(release: Release, trees: Sequence[TreeIndex], strata: Strata, target: Column) -> Floats | None:
