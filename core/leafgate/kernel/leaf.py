@@ -63,7 +63,10 @@ class Leaf:
             return f"{self.value:.6g}"
         if self.shares is not None:
             return ", ".join(f"{share:.3g} {name}" for name, share in self.shares.items() if share)
-        return f"{self.label}" + (f", error rate {self.error_rate:.3g}" if self.error_rate is not None else "")
+        if self.scores is not None and self.label is None:
+            return ", ".join(f"{name} {score:+.3g}" for name, score in self.scores.items() if score) or "no score"
+        label = self.label or "no class"
+        return label + (f", error rate {self.error_rate:.3g}" if self.error_rate is not None else "")
 
 
 @dataclass(frozen=True, eq=False)

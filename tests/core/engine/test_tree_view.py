@@ -275,3 +275,19 @@ def test_a_stored_report_with_an_equivalence_class_that_cannot_be_is_refused(cha
     )
     with pytest.raises(ValidationError):
         NodeDocument.model_validate_json(json.dumps({**node, "equivalence_class": {**whole, **change}}))
+
+
+@pytest.mark.parametrize(
+    ("leaf", "words"),
+    [
+        (Leaf("yes", {"no": 0, "yes": 3}), "3 yes"),
+        (Leaf("yes", shares={"no": 0.25, "yes": 0.75}), "0.25 no, 0.75 yes"),
+        (Leaf("yes", error_rate=0.1), "yes, error rate 0.1"),
+        (Leaf(value=2.5), "2.5"),
+        (Leaf(scores={"no": 0.0, "yes": -0.125}), "yes -0.125"),
+        (Leaf(scores={"no": 0.0, "yes": 0.0}), "no score"),
+        (Leaf(), "no class"),
+    ],
+)
+def test_a_leaf_is_drawn_with_what_it_publishes(leaf: Leaf, words: str) -> None:
+    assert leaf.words == words
