@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.build import build, with_policy_columns
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
+from leafgate.engine.rejudging import Judge
 from leafgate.engine.remedies.static import KEEP
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
@@ -63,9 +64,6 @@ EXPORT = Remedy(
     action="advise",
     text="If the model was fitted on them, save it in a format that states where missing cells go, and audit them too.",
 )
-
-Judge = Callable[[Adversaries], Sequence[Finding]]
-"""Runs the attacks of these adversaries and returns the findings on what they believe."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +129,7 @@ class DroppedPeople:
         )
         # What the file counts is not of these people.
         provenance = replace(artifact.provenance, node_numbers=None, training_rows=None)
-        return replace(
-            own,
-            tables=tables,
-            artifact=replace(artifact, provenance=provenance),
-            _drawn={},
-            _asked={},
-        )
+        return own.of_others(tables, replace(artifact, provenance=provenance))
 
     def _rebuilt(self, table: Table) -> SealedRelease:
         """The file's model over the columns of this table; without missing cells it has no tests for them.

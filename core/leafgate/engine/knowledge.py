@@ -109,6 +109,10 @@ class Adversaries:
         """The people whom the release was learned from."""
         return self.tables.in_memory
 
+    def of_others(self, tables: Tables, artifact: SealedRelease, policy: Policy | None = None) -> Adversaries:
+        """The adversaries of other people or another release: they draw candidates and targets of their own."""
+        return Adversaries(policy or self.policy, tables, artifact, self.readers, self.check)
+
     def knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
         """What an attack of the policy gets: by its own `knows` if it has one, else by the policy's.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leafgate.api.registry import Plugins
 from leafgate.engine.build import with_cells_of
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
-from leafgate.errors import LeafgateError
+from leafgate.engine.rejudging import Judge, judge_again
 from leafgate.kernel.findings import PERSONS, Finding, Remedy
 from leafgate.kernel.persons import PersonRows
 from leafgate.kernel.policy import Data
@@ -28,9 +28,6 @@ ONE_SPELLING = "If they are one person's, write each id in one way."
 DIFFERENT = "If they are different people's, list them: `distinct` of the column, such as `[[p1, P1]]`."
 NUMBERS_PEOPLE = "If it numbers the people, say so: `role: person` on the column."
 ROWS_ARE_PEOPLE = "If each row is a person, say so: `rows: people` under `data`."
-
-Judge = Callable[[Adversaries], Sequence[Finding]]
-"""Runs the attacks of these adversaries and returns the findings on what they believe."""
 
 
 def persons_note(name: str, data: Data) -> str:
@@ -81,15 +78,13 @@ class PersonColumnAudit:
             return UNJUDGED.format(CELLS)
         people = replace(own.table, person_rows=rows, suspected={}, cell_counts=cells)
         artifact = with_cells_of(own.artifact, own.table, people, own.policy.report.smallest_cell)
-        tables = replace(own.tables, people=people)
-        others = replace(own, tables=tables, artifact=artifact, _drawn={}, _asked={})
-        try:
-            counted = {each.id: each.passed for each in judge(others)}
-        except LeafgateError as error:
-            return UNJUDGED.format(error)
-        kept = [each.id for each in findings if each.passed]
-        broken = [name for name in kept if counted.get(name) is False]
-        unjudged = [name for name in kept if counted.get(name) is None]
+        others = own.of_others(replace(own.tables, people=people), artifact)
+        counted, problem = judge_again(lambda: others, judge)
+        if problem:
+            return UNJUDGED.format(problem)
+        kept = {each.id: counted.get(each.id) for each in findings if each.passed}
+        broken = [name for name, then in kept.items() if then is not None and then.passed is False]
+        unjudged = [name for name, then in kept.items() if then is None or then.passed is None]
         return BROKEN.format(", ".join(broken)) if broken else UNJUDGED.format(", ".join(unjudged)) if unjudged else ""
 
     def _finding(self, name: str, reason: str) -> Finding:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from leafgate.api.registry import Plugins
 from leafgate.engine.audit import Announce, Outcome, apply_waivers, audit, audit_others
@@ -26,6 +26,9 @@ from leafgate.kernel.policy import Policy
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
 from leafgate.progress import progress_step
+
+if TYPE_CHECKING:
+    from leafgate.engine.rejudging import Rejudging
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,10 +153,10 @@ class Auditing:
             _, waivers = apply_waivers(policy, None, [], refused, lambda waiver: False, self.today)
             return Audit(report_of(policy, self.identity, plugins, data, files, None, refused, waivers))
         artifact = outcome.adversaries.artifact
-        judged = self._with_people_left_out(outcome, stopwatch)
-        judged = self._counted_by_persons(outcome, judged, stopwatch)
-        judged = self._with_spellings_merged(outcome, judged, stopwatch)
-        judged = self._without_unanswered(outcome, judged, stopwatch)
+        judged = outcome.findings
+        for name, rejudging in self._rejudged(outcome):
+            with stopwatch(name):
+                judged = rejudging.completed(judged, partial(audit_others, plugins=plugins, today=self.today))
         findings = with_static_remedies(judged, policy, plugins, artifact.release)
         with stopwatch("draw"):
             tree, accuracies = tree_view(outcome.state, findings, artifact.starting_trees), guesses(outcome.state)
@@ -162,57 +165,27 @@ class Auditing:
         report = replace(report, tree=tree, guesses=accuracies, affected=people)
         return Audit(report, artifact, stopwatch.seconds)
 
-    def _counted_by_persons(
-        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
-    ) -> Sequence[Finding]:
-        """The findings, with those about columns that may number the people, where limits counted by them break."""
-        if not outcome.adversaries.table.suspected:
-            return findings
-        from leafgate.engine.person_columns import PersonColumnAudit
+    def _rejudged(self, outcome: Outcome) -> Iterator[tuple[str, Rejudging]]:
+        """What judges the limits again as if the people were others than the table states, by the names of steps."""
+        adversaries, plugins = outcome.adversaries, self.plugins
+        artifact, table = adversaries.artifact, adversaries.table
+        read_from_file = not artifact.built and not artifact.release.claims_differential_privacy
+        if self.incomplete is not None and read_from_file:
+            from leafgate.engine.dropped_people import DroppedPeople
 
-        columns = PersonColumnAudit(outcome.adversaries, self.plugins)
-        with stopwatch("persons"):
-            return columns.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
+            yield "people left out", DroppedPeople(adversaries, self.incomplete, self.tables.people.dropped, plugins)
+        if table.suspected:
+            from leafgate.engine.person_columns import PersonColumnAudit
 
-    def _with_spellings_merged(
-        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
-    ) -> Sequence[Finding]:
-        """The findings, with those about values of a secret or a class that may be one value in several spellings."""
-        adversaries = outcome.adversaries
-        asking = [column for column in adversaries.table.schema.columns if column.asks_for_spellings]
-        if not asking:
-            return findings
-        from leafgate.engine.spellings import SpellingAudit
+            yield "persons", PersonColumnAudit(adversaries, plugins)
+        if spelled := [column for column in table.schema.columns if column.asks_for_spellings]:
+            from leafgate.engine.spellings import SpellingAudit
 
-        audit_of_spellings = SpellingAudit(adversaries, asking, self.plugins)
-        with stopwatch("spellings"):
-            return audit_of_spellings.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
+            yield "spellings", SpellingAudit(adversaries, spelled, plugins)
+        if unanswered := {each.name: found for each in table.schema.secrets if (found := unstated_answers(each))}:
+            from leafgate.engine.spellings import AnswerAudit
 
-    def _without_unanswered(
-        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
-    ) -> Sequence[Finding]:
-        """The findings, with those about values that may be no answers, where limits on the others break."""
-        doubts = {
-            each.name: found for each in outcome.adversaries.table.schema.secrets if (found := unstated_answers(each))
-        }
-        if not doubts:
-            return findings
-        from leafgate.engine.spellings import AnswerAudit
-
-        answers = AnswerAudit(outcome.adversaries, doubts, self.plugins)
-        with stopwatch("answers"):
-            return answers.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
-
-    def _with_people_left_out(self, outcome: Outcome, stopwatch: Stopwatch) -> Sequence[Finding]:
-        """The findings, inconclusive where they may not hold with the people who were left out for missing cells."""
-        artifact = outcome.adversaries.artifact
-        if self.incomplete is None or artifact.built or artifact.release.claims_differential_privacy:
-            return outcome.findings
-        from leafgate.engine.dropped_people import DroppedPeople
-
-        dropped = DroppedPeople(outcome.adversaries, self.incomplete, self.tables.people.dropped, self.plugins)
-        with stopwatch("people left out"):
-            return dropped.completed(outcome.findings, lambda others: audit_others(others, self.plugins, self.today))
+            yield "answers", AnswerAudit(adversaries, unanswered, plugins)
 
 
 Search = Callable[[Auditing, Report, SealedRelease], Report]

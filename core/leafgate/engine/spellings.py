@@ -6,7 +6,7 @@ nobody says what such values mean, no audit passes, and each limit is judged a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.build import with_policy_columns
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
-from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.engine.rejudging import HOLDS, Judge, judge_again, what_follows
+from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import NO_ANSWER, SPELLING, Finding, Remedy
@@ -25,7 +26,6 @@ from leafgate.kernel.release import Records, Release
 from leafgate.kernel.schema import Column
 from leafgate.kernel.spelling import loose_form, same_form, similar_form
 from leafgate.kernel.table import Table
-from leafgate.kernel.tables import Tables
 from leafgate.kernel.tree import Fan, Node, TreeArrays, tree_arrays
 
 SAME = (
@@ -44,9 +44,6 @@ MERGED = "it does not hold where values of {} that are spelled alike are taken f
 UNANSWERED = "some of its values may say that nothing is recorded, and were audited as answers"
 ONE = "they are one value"
 NONE_RECORDED = "they say so"
-UNJUDGED = "what follows if {} could not be judged: {}"
-HOLDS = "if {}, every limit that holds now holds then"
-BROKEN = "if {}, these limits do not hold: {}"
 
 ONE_VALUE = "If they are one value, say so: `aliases` of the column lead each spelling to the value it means."
 DIFFERENT = "If they are different things, list them: `distinct` of the column, such as `[[AA, Aa]]`."
@@ -57,9 +54,6 @@ SETTLE = Remedy(action="advise", text="First say what the values that are spelle
 
 Merged = Mapping[str, Mapping[str, str]]
 """By the names of columns the value that each of several spellings is merged into, itself among them."""
-Judge = Callable[[Adversaries], Sequence[Finding]]
-"""Runs the attacks of these adversaries and returns the findings on what they believe."""
-
 
 @dataclass(frozen=True)
 class Spellings:
@@ -120,11 +114,11 @@ class SpellingAudit:
             judge: returns the findings about merged values.
         """
         doubts = [Spellings.of(column) for column in self.columns]
-        judged, unjudged = self._judged(_merged(doubts, with_similar=False), judge)
-        shown, unshown = self._judged(_merged(doubts, with_similar=True), judge)
+        judged, unjudged = self._judged(merged_spellings(doubts, with_similar=False), judge)
+        shown, unshown = self._judged(merged_spellings(doubts, with_similar=True), judge)
         names = ", ".join(repr(each.column.name) for each in doubts if each.same)
         found = [_compared(each, judged.get(each.id), names) for each in findings]
-        outcome = _outcome(findings, shown or judged, unshown or unjudged, ONE)
+        outcome = what_follows(findings, shown or judged, unshown or unjudged, ONE)
         if outcome == HOLDS.format(ONE):
             doubts = [each for each in doubts if each.same or each.similar]
         return [*at_builder(self.adversaries.policy, self._findings(doubts, outcome)), *found]
@@ -157,7 +151,7 @@ class SpellingAudit:
             return {}, ""
         if self.adversaries.artifact.release.claims_differential_privacy:
             return {}, "the release claims differential privacy, of the values as they are spelled"
-        return _judged(lambda: self._with_merged_values(merged), judge)
+        return judge_again(lambda: self._with_merged_values(merged), judge)
 
     def _with_merged_values(self, merged: Merged) -> Adversaries:
         """The adversaries of the same people and the same release, who take these values for one."""
@@ -167,18 +161,14 @@ class SpellingAudit:
         # What a file counts at its inner nodes is of the classes as they are spelled.
         provenance = replace(artifact.provenance, node_numbers=None, training_rows=None, mapped_classes={})
         release = merged_release(artifact.release, merged)
-        artifact = replace(artifact, release=release, origins=origins, provenance=provenance)
-        return replace(
-            own,
-            policy=own.policy.model_copy(update={"metrics": _on_merged(own.policy.metrics, merged)}),
-            tables=_changed_tables(own.tables, table, lambda each: _merged_table(each, merged)),
-            artifact=artifact,
-            _drawn={},
-            _asked={},
+        return own.of_others(
+            own.tables.changed(table, lambda each: _merged_table(each, merged)),
+            replace(artifact, release=release, origins=origins, provenance=provenance),
+            own.policy.model_copy(update={"metrics": _on_merged(own.policy.metrics, merged)}),
         )
 
 
-def _merged(doubts: Sequence[Spellings], *, with_similar: bool) -> Merged:
+def merged_spellings(doubts: Sequence[Spellings], *, with_similar: bool) -> Merged:
     """What each value is merged into: the first with its form; empty where there is nothing more than the same."""
     if with_similar and not any(each.similar or each.loose for each in doubts):
         return {}
@@ -197,25 +187,6 @@ def _compared(finding: Finding, merged: Finding | None, names: str) -> Finding:
     # Figures are drawn of the records as they are spelled, and merged records have no scores of these.
     evidence = {**merged.evidence, "reason": reason}
     return replace(merged, where=finding.where, scored_people=None, evidence=evidence, remedies=(SETTLE,))
-
-
-def _judged(others: Callable[[], Adversaries], judge: Judge) -> tuple[dict[str, Finding], str]:
-    """The findings of other adversaries by their ids, and why there are none where that is so."""
-    try:
-        return {finding.id: finding for finding in judge(others())}, ""
-    except LeafgateError as error:
-        return {}, str(error)
-
-
-def _outcome(findings: Sequence[Finding], judged: Mapping[str, Finding], problem: str, condition: str) -> str:
-    """What follows for the limits that hold if this is so, by findings that were judged as if it were."""
-    kept = [judged[each.id] for each in findings if each.passed and each.attack is not None and each.id in judged]
-    broken = [each.id for each in kept if each.fails]
-    if broken:
-        return BROKEN.format(condition, ", ".join(broken))
-    if not judged or any(each.passed is None for each in kept):
-        return UNJUDGED.format(condition, problem or "a limit is inconclusive then")
-    return HOLDS.format(condition)
 
 
 @dataclass(frozen=True)
@@ -239,11 +210,11 @@ class AnswerAudit:
             findings: of the audit in which all values are answers.
             judge: returns the findings about people of whom some have no answer.
         """
-        judged, problem = _judged(self._without_answers, judge)
+        judged, problem = judge_again(self._without_answers, judge)
         found = []
         for name in self.doubts:
             own = [each for each in findings if each.secret == name]
-            outcome = _outcome(own, judged, problem, NONE_RECORDED)
+            outcome = what_follows(own, judged, problem, NONE_RECORDED)
             found += [] if outcome == HOLDS.format(NONE_RECORDED) else [self._finding(name, outcome)]
         return [*at_builder(self.adversaries.policy, found), *findings]
 
@@ -252,17 +223,14 @@ class AnswerAudit:
         own, artifact = self.adversaries, self.adversaries.artifact
 
         def changed(table: Table) -> Table:
-            there = [
-                table.schema[name].with_no_answer(self.doubts[name]) for name in self.doubts if name in table.schema
-            ]
             schema = table.schema
-            for column in there:
-                schema = schema.with_column(column)
+            for name in self.doubts.keys() & {column.name for column in schema.columns}:
+                schema = schema.with_column(schema[name].with_no_answer(self.doubts[name]))
             return replace(table, schema=schema, _codes={})
 
-        tables = _changed_tables(own.tables, changed(own.table), changed)
-        release = with_policy_columns(artifact.release, tables.people.schema)
-        return replace(own, tables=tables, artifact=replace(artifact, release=release), _drawn={}, _asked={})
+        table = changed(own.table)
+        release = with_policy_columns(artifact.release, table.schema)
+        return own.of_others(own.tables.changed(table, changed), replace(artifact, release=release))
 
     def _finding(self, name: str, outcome: str) -> Finding:
         place = f"data.columns.{name}.no_answer"
@@ -296,18 +264,6 @@ def _on_merged(metrics: Sequence[Any], merged: Merged) -> tuple[Any, ...]:
 
 def _merged_table(table: Table, merged: Merged) -> Table:
     return table.with_merged_values({name: each for name, each in merged.items() if name in table.schema})[0]
-
-
-def _changed_tables(tables: Tables, people: Table, changed: Callable[[Table], Table]) -> Tables:
-    """The tables of a run, of which `people` are changed already; the population has no secrets."""
-    return Tables(
-        people,
-        test=None if tables.test is None else changed(tables.test),
-        control=None if tables.control is None else changed(tables.control),
-        population=tables.population,
-        known=None if tables.known is None else changed(tables.known),
-        known_by_attack={name: changed(table) for name, table in tables.known_by_attack.items()},
-    )
 
 
 def merged_release(release: Release, merged: Merged) -> Release:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,13 @@ class Tables:
     def in_memory(self) -> Table:
         """The people; of those who do not fit into memory the columns, without rows."""
         return self.people.without_rows if isinstance(self.people, LargeTable) else self.people
+
+    def changed(self, people: Table, change: Callable[[Table], Table]) -> Tables:
+        """The tables with these people, all others changed but for the population, which has no secrets."""
+        optional = (self.test, self.control, self.known)
+        test, control, known = (None if each is None else change(each) for each in optional)
+        by_attack = {name: change(table) for name, table in self.known_by_attack.items()}
+        return replace(self, people=people, test=test, control=control, known=known, known_by_attack=by_attack)
 
     @property
     def others(self) -> dict[str, Table | None]:
