@@ -33,11 +33,19 @@ def judge_again(others: Callable[[], Adversaries], judge: Judge) -> tuple[dict[s
 
 
 def what_follows(findings: Sequence[Finding], judged: Mapping[str, Finding], problem: str, condition: str) -> str:
-    """What follows for the limits on beliefs that hold, by findings that were judged as if the condition held."""
-    kept = [judged[each.id] for each in findings if each.passed and each.attack is not None and each.id in judged]
+    """What follows for the limits on beliefs, by findings that were judged as if the condition held.
+
+    Args:
+        findings: of the audit.
+        judged: those where the condition holds, by their ids; what was not judged before is judged by itself.
+        problem: why there are none; empty where there are.
+        condition: what is said of it.
+    """
+    not_held = {each.id for each in findings if not each.passed}
+    kept = [each for each in judged.values() if each.attack is not None and each.id not in not_held]
     broken = [each.id for each in kept if each.fails]
     if broken:
         return BROKEN.format(condition, ", ".join(broken))
-    if not judged or any(each.passed is None for each in kept):
+    if problem or any(each.passed is None for each in kept):
         return UNJUDGED.format(condition, problem or "a limit is inconclusive then")
     return HOLDS.format(condition)

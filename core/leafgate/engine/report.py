@@ -22,6 +22,7 @@ from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.answers import unstated_answers
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
 from leafgate.kernel.findings import SPELLING, Finding, Report
+from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
@@ -183,9 +184,15 @@ class Auditing:
 
             yield "spellings", SpellingAudit(adversaries, spelled, plugins)
         if unanswered := {each.name: found for each in table.schema.secrets if (found := unstated_answers(each))}:
-            from leafgate.engine.spellings import AnswerAudit
+            from leafgate.engine.column_meanings import AnswerAudit
 
             yield "answers", AnswerAudit(adversaries, unanswered, plugins)
+        hidden = any(each.roles <= {"private", "sensitive"} for each in table.schema.columns)
+        if hidden and not isinstance(self.tables.people, LargeTable):
+            from leafgate.engine.column_meanings import DeterminedAudit, determined_columns
+
+            if determined := list(determined_columns(table)):
+                yield "determined columns", DeterminedAudit(adversaries, determined, plugins)
 
 
 Search = Callable[[Auditing, Report, SealedRelease], Report]

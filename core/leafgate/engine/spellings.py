@@ -20,7 +20,7 @@ from leafgate.engine.rejudging import HOLDS, Judge, judge_again, what_follows
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.findings import NO_ANSWER, SPELLING, Finding, Remedy
+from leafgate.kernel.findings import SPELLING, Finding, Remedy
 from leafgate.kernel.leaf import LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import Records, Release
 from leafgate.kernel.schema import Column
@@ -41,19 +41,16 @@ LOOSE = (
     "and were audited as several"
 )
 MERGED = "it does not hold where values of {} that are spelled alike are taken for one value"
-UNANSWERED = "some of its values may say that nothing is recorded, and were audited as answers"
 ONE = "they are one value"
-NONE_RECORDED = "they say so"
 
 ONE_VALUE = "If they are one value, say so: `aliases` of the column lead each spelling to the value it means."
 DIFFERENT = "If they are different things, list them: `distinct` of the column, such as `[[AA, Aa]]`."
-NOT_RECORDED = "If they say that nothing is recorded, list them: `no_answer` of the column, such as `[unknown]`."
-ANSWERS = "If they are answers, say so: `no_answer: []` of the column."
 
 SETTLE = Remedy(action="advise", text="First say what the values that are spelled alike mean, as `spelling` asks.")
 
 Merged = Mapping[str, Mapping[str, str]]
 """By the names of columns the value that each of several spellings is merged into, itself among them."""
+
 
 @dataclass(frozen=True)
 class Spellings:
@@ -187,66 +184,6 @@ def _compared(finding: Finding, merged: Finding | None, names: str) -> Finding:
     # Figures are drawn of the records as they are spelled, and merged records have no scores of these.
     evidence = {**merged.evidence, "reason": reason}
     return replace(merged, where=finding.where, scored_people=None, evidence=evidence, remedies=(SETTLE,))
-
-
-@dataclass(frozen=True)
-class AnswerAudit:
-    """The limits of an audit, where values that may say that nothing is recorded are no answers.
-
-    Attributes:
-        adversaries: those of the audit, to whom they are answers.
-        doubts: by the names of secrets such values.
-        plugins: those that the policy trusts.
-    """
-
-    adversaries: Adversaries
-    doubts: Mapping[str, Sequence[str]]
-    plugins: Plugins
-
-    def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
-        """The findings, after one about each secret of which a limit that holds does not hold then.
-
-        Args:
-            findings: of the audit in which all values are answers.
-            judge: returns the findings about people of whom some have no answer.
-        """
-        judged, problem = judge_again(self._without_answers, judge)
-        found = []
-        for name in self.doubts:
-            own = [each for each in findings if each.secret == name]
-            outcome = what_follows(own, judged, problem, NONE_RECORDED)
-            found += [] if outcome == HOLDS.format(NONE_RECORDED) else [self._finding(name, outcome)]
-        return [*at_builder(self.adversaries.policy, found), *findings]
-
-    def _without_answers(self) -> Adversaries:
-        """The adversaries of the same people and the same release, to whom these values are no answers."""
-        own, artifact = self.adversaries, self.adversaries.artifact
-
-        def changed(table: Table) -> Table:
-            schema = table.schema
-            for name in self.doubts.keys() & {column.name for column in schema.columns}:
-                schema = schema.with_column(schema[name].with_no_answer(self.doubts[name]))
-            return replace(table, schema=schema, _codes={})
-
-        table = changed(own.table)
-        release = with_policy_columns(artifact.release, table.schema)
-        return own.of_others(own.tables.changed(table, changed), replace(artifact, release=release))
-
-    def _finding(self, name: str, outcome: str) -> Finding:
-        place = f"data.columns.{name}.no_answer"
-        return Finding(
-            f"{NO_ANSWER}#{name}",
-            NO_ANSWER,
-            passed=None,
-            secret=name,
-            evidence={"problem": UNANSWERED, "reason": outcome, "values": AuditorOnly(list(self.doubts[name]))},
-            plugin=self.plugins.origin(self.adversaries.policy.build),
-            plain_failure="people without an answer hide those who have one",
-            remedies=(
-                Remedy(action="set", text=NOT_RECORDED, place=place),
-                Remedy(action="set", text=ANSWERS, place=place, value=[]),
-            ),
-        )
 
 
 def _on_merged(metrics: Sequence[Any], merged: Merged) -> tuple[Any, ...]:

@@ -1,0 +1,209 @@
+"""Columns that may mean more than the policy declares, and limits as if they did.
+
+A value of a secret may say that nothing is recorded. A column may follow from another one: what everybody knows of a
+postcode they know of its county, and whoever learns a code of an illness learns the illness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from leafgate.api.registry import Plugins
+from leafgate.engine.build import with_policy_columns
+from leafgate.engine.checks import at_builder
+from leafgate.engine.knowledge import Adversaries
+from leafgate.engine.rejudging import HOLDS, Judge, judge_again, what_follows
+from leafgate.kernel.arrays import Ids
+from leafgate.kernel.evidence import AuditorOnly
+from leafgate.kernel.findings import DETERMINED, NO_ANSWER, Finding, Remedy
+from leafgate.kernel.schema import Column
+from leafgate.kernel.table import Table
+
+UNANSWERED = "some of its values may say that nothing is recorded, and were audited as answers"
+NONE_RECORDED = "they say so"
+NOT_RECORDED = "If they say that nothing is recorded, list them: `no_answer` of the column, such as `[unknown]`."
+ANSWERS = "If they are answers, say so: `no_answer: []` of the column."
+
+FOLLOWS = "its values follow from those of {!r}, which everybody knows of everyone: it was audited as unknown"
+GIVES_AWAY = "the secret {!r} follows from its values, and it was audited as no secret"
+IS_SO = "whoever knows one column knows the other"
+KNOWN = "If whoever knows the one column knows the other, say so: `role: quasi_identifier` on {!r}."
+TELLER = "If whoever learns this learns the secret, say so: `role: {}` on {!r}."
+CHANCE = "If it is chance, a waiver may say so."
+
+FEWEST_PEOPLE = 20
+"""That so many people have the value which those before them have is no chance."""
+DETERMINED_SHARE = 0.95
+"""Of the people who do not have a column's most common value, another column tells the value of so many or more."""
+
+
+def _with_columns(adversaries: Adversaries, columns: Mapping[str, Column]) -> Adversaries:
+    """The adversaries of the same people and the same release, to whom these columns are others."""
+
+    def changed(table: Table) -> Table:
+        schema = table.schema
+        for column in columns.values():
+            schema = schema.with_column(column)
+        return replace(table, schema=schema, _codes={})
+
+    artifact, people = adversaries.artifact, changed(adversaries.table)
+    release = with_policy_columns(artifact.release, people.schema)
+    return adversaries.of_others(adversaries.tables.changed(people, changed), replace(artifact, release=release))
+
+
+@dataclass(frozen=True)
+class AnswerAudit:
+    """The limits of an audit, where values that may say that nothing is recorded are no answers.
+
+    Attributes:
+        adversaries: those of the audit, to whom they are answers.
+        doubts: by the names of secrets such values.
+        plugins: those that the policy trusts.
+    """
+
+    adversaries: Adversaries
+    doubts: Mapping[str, Sequence[str]]
+    plugins: Plugins
+
+    def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
+        """The findings, after one about each secret of which a limit that holds does not hold then.
+
+        Args:
+            findings: of the audit in which all values are answers.
+            judge: returns the findings about people of whom some have no answer.
+        """
+        schema = self.adversaries.table.schema
+        columns = {name: schema[name].with_no_answer(values) for name, values in self.doubts.items()}
+        judged, problem = judge_again(lambda: _with_columns(self.adversaries, columns), judge)
+        found = []
+        for name in self.doubts:
+            own = {key: each for key, each in judged.items() if each.secret == name}
+            outcome = what_follows(findings, own, problem, NONE_RECORDED)
+            found += [] if outcome == HOLDS.format(NONE_RECORDED) else [self._finding(name, outcome)]
+        return [*at_builder(self.adversaries.policy, found), *findings]
+
+    def _finding(self, name: str, outcome: str) -> Finding:
+        place = f"data.columns.{name}.no_answer"
+        return Finding(
+            f"{NO_ANSWER}#{name}",
+            NO_ANSWER,
+            passed=None,
+            secret=name,
+            evidence={"problem": UNANSWERED, "reason": outcome, "values": AuditorOnly(list(self.doubts[name]))},
+            plugin=self.plugins.origin(self.adversaries.policy.build),
+            plain_failure="people without an answer hide those who have one",
+            remedies=(
+                Remedy(action="set", text=NOT_RECORDED, place=place),
+                Remedy(action="set", text=ANSWERS, place=place, value=[]),
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class DeterminedAudit:
+    """The limits of an audit, where columns that follow from known ones are known, and those that tell secrets secret.
+
+    Attributes:
+        adversaries: those of the audit, to whom the columns are what the policy declares.
+        doubts: pairs of a column that determines another one, and that one.
+        plugins: those that the policy trusts.
+    """
+
+    adversaries: Adversaries
+    doubts: Sequence[tuple[Column, Column]]
+    plugins: Plugins
+
+    def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
+        """The findings, after one about each pair where a limit that holds does not hold then.
+
+        Args:
+            findings: of the audit as the policy declares the columns.
+            judge: returns the findings where they mean more.
+        """
+        found = []
+        for other, column in self.doubts:
+            meant = _as_meant(other, column)
+            others = partial(_with_columns, self.adversaries, {meant.name: meant})
+            judged, problem = judge_again(others, judge)
+            outcome = what_follows(findings, judged, problem, IS_SO)
+            found += [] if outcome == HOLDS.format(IS_SO) else [self._finding(other, column, outcome)]
+        return [*at_builder(self.adversaries.policy, found), *findings]
+
+    def _finding(self, other: Column, column: Column, outcome: str) -> Finding:
+        meant = _as_meant(other, column)
+        roles = sorted(meant.roles)
+        role = roles if len(roles) > 1 else roles[0]
+        is_known = meant.name == column.name
+        text = KNOWN.format(column.name) if is_known else TELLER.format(str(role).replace("'", ""), other.name)
+        return Finding(
+            f"{DETERMINED}#{meant.name}",
+            DETERMINED,
+            passed=None,
+            evidence={
+                "problem": FOLLOWS.format(other.name) if is_known else GIVES_AWAY.format(column.name),
+                "reason": outcome,
+            },
+            plugin=self.plugins.origin(self.adversaries.policy.build),
+            plain_failure="people know or learn more than the policy declares",
+            remedies=(
+                Remedy(action="set", text=text, place=f"data.columns.{meant.name}.role", value=role),
+                Remedy(action="advise", text=CHANCE),
+            ),
+        )
+
+
+def _as_meant(other: Column, column: Column) -> Column:
+    """The column that has another role where one follows from the other: the secret's teller, or what is known."""
+    if "sensitive" in column.roles:
+        return replace(other, roles=(other.roles - {"private"}) | {"sensitive"})
+    return replace(column, roles=frozenset({"quasi_identifier"}))
+
+
+def determined_columns(table: Table) -> Iterator[tuple[Column, Column]]:
+    """Pairs of a column and another one whose values follow from it, and have a role as if they did not.
+
+    These are columns that everybody knows of everyone, beside those that they do not know; and columns that are no
+    secrets and that may be learned, beside secrets.
+    """
+    columns = table.schema.columns
+    private = [each for each in columns if "private" in each.roles]
+    tellers = [each for each in (*private, *table.schema.having("class")) if "sensitive" not in each.roles]
+    pairs = [(other, column) for column in private for other in table.schema.public]
+    pairs += [(other, column) for column in table.schema.secrets for other in tellers if other.countable]
+    numbered = {each.name: _numbered(table, each) for pair in pairs for each in pair}
+    seen = set[str]()
+    for other, column in pairs:
+        meant = _as_meant(other, column).name
+        if meant not in seen and _determines(table, numbered[other.name], numbered[column.name]):
+            seen.add(meant)
+            yield other, column
+
+
+def _numbered(table: Table, column: Column) -> Ids:
+    """The number of each record's value in a column, from 0; a missing cell is one."""
+    cells = table.codes(column.name) if column.values is not None else table.numbers(column.name)
+    return np.unique(cells, return_inverse=True)[1].reshape(-1)
+
+
+def _determines(table: Table, group: Ids, value: Ids) -> bool:
+    """Do the groups tell the values of nearly all people who are in one with somebody else?
+
+    Args:
+        table: the people.
+        group: shape (n_records,), the number of each record's group, from 0.
+        value: the same of its value.
+    """
+    n_groups, n_values = int(group.max(initial=0)) + 1, int(value.max(initial=0)) + 1
+    shared = table.people_by(group, n_groups)[group] > 1
+    pair, of_record = np.unique(group * n_values + value, return_inverse=True)
+    people = table.people_by(np.where(shared, of_record.reshape(-1), -1), len(pair))
+    most_in_group = np.zeros(n_groups, dtype=np.int64)
+    np.maximum.at(most_in_group, pair // n_values, people)
+    of_value = np.bincount(pair % n_values, weights=people)
+    told, others = int(most_in_group.sum()), int(people.sum() - of_value.max(initial=0))
+    chosen = people.sum() - np.count_nonzero(most_in_group)
+    return others > 0 and chosen >= FEWEST_PEOPLE and told - of_value.max() >= DETERMINED_SHARE * others

@@ -1,0 +1,99 @@
+"""Columns that follow from others: no audit passes by what people are taken not to know, and do."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.command_line import leafgate
+
+COUNTIES = [f"c{i:02d}" for i in range(40)]
+ILLNESSES = {"flu": "J10", "hiv": "B20", "asthma": "J45", "none": "Z00"}
+LINKING: dict[str, Any] = {"attacks": [{"use": "linking"}], "publish": {"leaves": "labels"}}
+
+
+def audited(
+    folder: Path, rows: list[dict[str, Any]], columns: dict[str, Any], known: dict[str, Any], metric: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The verdict of a C4.5 tree that is grown where the columns are as `columns` has them, and its findings.
+
+    It is audited where some of them are as in `known`.
+    """
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    (folder / "t.csv").write_text("\n".join(lines) + "\n")
+
+    def written(name: str, columns: dict[str, Any], **more: Any) -> Path:
+        data = {"path": "t.csv", "columns": columns}
+        document = {"leafgate": 1, "name": name, "data": data, "metrics": [metric], **LINKING, **more}
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+        return folder / f"{name}.yaml"
+
+    build = {"use": "c45", "min_leaf": 2, "prune": False}
+    made = leafgate("build", written("built", columns, build=build), "--out", folder / "r.json")
+    assert made.code == 0, made.err
+    policy = written("audited", {**columns, **known}, build={"use": "published", "path": "r.json"})
+    leafgate("audit", policy, "--out", folder / "out", "--no-remedies")
+    document = json.loads((folder / "out" / "report.json").read_text())
+    return document["verdict"], {each["id"]: each for each in document["findings"]}
+
+
+def people_of_counties(strangers: float) -> list[dict[str, Any]]:
+    """240 people of 40 counties, whose postcode is that of their county but for a share of them."""
+    rng = random.Random(0)
+    chosen = [rng.choice(range(40)) if rng.random() < strangers else i // 6 for i in range(240)]
+    return [
+        {"zip": 10000 + 7 * place, "county": COUNTIES[i // 6], "sex": "mf"[i % 2], "ill": ("no", "yes")[i // 6 % 2]}
+        for i, place in enumerate(chosen)
+    ]
+
+
+@pytest.mark.parametrize(("strangers", "asked"), [(0, True), (0.02, True), (0.3, False), (1, False)])
+def test_a_private_column_that_follows_from_a_public_one_is_asked_about(
+    tmp_path: Path, strangers: float, asked: bool
+) -> None:
+    columns = {
+        "zip": {"role": "ignored"},
+        "county": {"role": "private", "values": COUNTIES},
+        "sex": {"role": "quasi_identifier", "values": ["m", "f"]},
+        "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+    zips = {"zip": {"role": "quasi_identifier", "bounds": [10000, 11000], "step": 1}}
+    limit = {"use": "exposure", "at_most": 0}
+    verdict, findings = audited(tmp_path, people_of_counties(strangers), columns, zips, limit)
+    assert verdict == ("inconclusive" if asked else "pass")
+    assert ("determined#county" in findings) is asked
+    if asked:
+        (known, _) = findings["determined#county"]["remedies"]
+        assert (known["place"], known["value"]) == ("data.columns.county.role", "quasi_identifier")
+        open_county = {"county": {"role": "quasi_identifier", "values": COUNTIES}}
+        columns = {**columns, **open_county}
+        assert audited(tmp_path, people_of_counties(strangers), columns, zips, limit)[0] == "fail"
+
+
+@pytest.mark.parametrize("role", ["class", ["class", "sensitive"]])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_class_that_tells_a_secret_is_judged_as_one(tmp_path: Path, role: Any, mixed: bool) -> None:
+    rng = random.Random(0)
+    rows = []
+    for _ in range(400):
+        age = rng.randint(20, 79)
+        illness = rng.choices(list(ILLNESSES), weights=[3, 1 if age < 50 else 6, 2, 4])[0]
+        code = rng.choice([*ILLNESSES.values()]) if mixed else ILLNESSES[illness]
+        rows.append({"age": age, "diagnosis": illness, "icd": code})
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [0, 120], "step": 1},
+        "diagnosis": {"role": "ignored"},
+        "icd": {"role": role, "values": [*ILLNESSES.values()]},
+    }
+    secret = {"diagnosis": {"role": "sensitive", "values": [*ILLNESSES]}}
+    limit = {"use": "confidence", "at_most": 0.3}
+    verdict, findings = audited(tmp_path, rows, columns, secret, limit)
+    assert ("determined#icd" in findings) is (role == "class" and not mixed)
+    assert verdict == ("fail" if role != "class" else "pass" if mixed else "inconclusive")
+    if "determined#icd" in findings:
+        assert findings["determined#icd"]["remedies"][0]["value"] == ["class", "sensitive"]
+        assert "confidence@linking#icd" in findings["determined#icd"]["evidence"]["reason"]
