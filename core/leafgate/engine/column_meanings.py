@@ -37,7 +37,7 @@ CHANCE = "If it is chance, a waiver may say so."
 
 FEWEST_PEOPLE = 20
 """That so many people have the value which those before them have is no chance."""
-DETERMINED_SHARE = 0.95
+DETERMINED_SHARE = 0.99
 """Of the people who do not have a column's most common value, another column tells the value of so many or more."""
 
 
