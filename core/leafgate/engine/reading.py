@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.state import AuditState
-from leafgate.errors import LeafgateError
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import Provenance
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import Finding, Remedy
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
 
 READING = "reading"
 """The finding about how the file of a model was read."""
+
+BY_CHANCE = (
+    "it predicts the classes of the table's people no better than chance would: its features may be other columns than "
+    "the policy has for them, or its classes other values"
+)
+BEYOND_CHANCE = 2.0
+"""By so many standard deviations a model is right more often than chance about people whom it was learned from."""
+
+SAME = 1e-24
+"""A variance of nothing but rounding errors."""
 
 MOST_UNREACHED = 0.01
 """Of each tree so large a share of the people may be in leaves that no row of the witness comes to."""
@@ -64,6 +76,8 @@ def reading_check(policy: Policy, plugins: Plugins, state: AuditState, provenanc
         passed, evidence, remedies = None, {"problem": problem}, (Remedy(action="advise", text=READ_ALIKE),)
     elif policy.build.witness_file is not None or witness is not None:
         passed, evidence, remedies = _by_witnesses(policy, state, reading, witness)
+    elif not _counts_show(state, reading) and _predicts_by_chance(state):
+        passed, evidence, remedies = None, {"problem": BY_CHANCE}, (Remedy(action="advise", text=WITNESS),)
     elif by_itself := _without_witness(state, reading):
         passed, evidence = True, {"reason": by_itself}
     else:
@@ -93,9 +107,35 @@ def _unseen_values(state: AuditState, provenance: Provenance, reading: ModelRead
     return found
 
 
+def _predicts_by_chance(state: AuditState) -> bool:
+    """Do scores of classes, or labels, fit the people no better than if each had another's class?
+
+    What permutations of the classes would give has a mean and a variance in closed form. Where everybody is predicted
+    the same, no permutation matters, and trees whose leaves differ were learned from others.
+
+    Source: Hoeffding, "A Combinatorial Central Limit Theorem", Annals of Mathematical Statistics 22(4), 1951.
+    """
+    release, table = state.release, state.table
+    if release.predicts_numbers or not len(table):
+        return False
+    try:
+        scores = np.nan_to_num(class_scores(release, table))
+    except InconclusiveError:  # it publishes labels alone; whom it predicts nothing for has the last row
+        scores = np.eye(len(release.classes) + 1)[predict(release, table), :-1]
+    weight, people, actual = table.weight, table.total_weight, table.codes(release.target)
+    shares = np.bincount(actual, weights=weight, minlength=len(release.classes)) / people
+    average = weight @ scores / people
+    fit = weight @ scores[np.arange(len(actual)), actual] / people
+    centred = scores - (scores @ shares)[:, None] - average + average @ shares
+    variance = (weight @ centred**2) @ shares / people**2
+    if variance < SAME:
+        return any(len({leaf.words for leaf in tree_arrays(tree).leaves}) > 1 for tree in release.trees)
+    return bool(fit - average @ shares < BEYOND_CHANCE * math.sqrt(variance))
+
+
 def _without_witness(state: AuditState, reading: ModelReading) -> str:
     """By what it is known, without a witness, that the file was read right; empty where by nothing."""
-    if not reading.unknown and counts_decide(state.release) and not state.inconsistency:
+    if _counts_show(state, reading):
         return "the numbers of people of each class at all leaves, from which the predictions follow, are the table's"
     if reading.unknown or not reading.tested:
         return ""
@@ -106,6 +146,11 @@ def _without_witness(state: AuditState, reading: ModelReading) -> str:
     return (
         "files of other versions of this program are read in tests as it predicts, and nothing of this one is unknown"
     )
+
+
+def _counts_show(state: AuditState, reading: ModelReading) -> bool:
+    """Do the predictions follow from counts that are the table's?"""
+    return not reading.unknown and counts_decide(state.release) and not state.inconsistency
 
 
 def _has_unknown_content(release: Release) -> bool:

@@ -107,6 +107,19 @@ def test_a_new_version_with_known_keys_alone_passes_with_a_note(tmp_path: Path) 
     assert (found["passed"], "other versions of this program" in found["reason"]) == (True, True)
 
 
+SWAPPED_COLUMNS = {"age": {"column": "visits"}, "visits": {"column": "age"}}
+SWAPPED_CLASSES = {"ill": {"codes": {"no": 1, "yes": 0}}}
+
+
+@pytest.mark.parametrize("wrong", [SWAPPED_COLUMNS, SWAPPED_CLASSES], ids=["columns", "classes"])
+def test_a_model_that_predicts_no_better_than_chance_may_be_of_other_columns_or_classes(
+    tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    xgboost_file(tmp_path, lambda content: content.update(version=[3, 2, 0]))
+    found = reading(tmp_path, {"path": "model.json", "encoding": {**CODES["encoding"], **wrong}})
+    assert (found["passed"], "no better than chance" in found["problem"]) == (None, True)
+
+
 def unknown_key(content: dict[str, Any]) -> None:
     content["learner"]["objective"]["link"] = "probit"
 
