@@ -36,7 +36,7 @@ from leafgate.errors import ExitCode
 from leafgate.io import evidence as evidence_schema
 from leafgate.kernel.components import Component
 from leafgate.kernel.policy import Policy
-from leafgate.kernel.schema import Role
+from leafgate.kernel.schema import ROLES, Role
 from leafgate.session.report_formats import offered_formats
 from reference_markdown import bullet, cell, prose, wrapped, wrapped_paragraphs
 
@@ -59,21 +59,6 @@ $schema=policy.schema.json`. The schema accepts some policies that `leafgate val
 
 {GENERATED}
 """
-
-ROLES = {
-    "quasi_identifier": "The adversary knows it of everyone in the table, and nothing else.",
-    "sensitive": "A secret that attacks try to infer. Several columns may be secrets.",
-    "private": "Unknown to the adversary, but not a secret to be judged. Trees may test it.",
-    "class": "What the tree predicts; one column at most. Usually `[class, sensitive]` or `[class, quasi_identifier]`.",
-    "key": "Addresses a record, and keeps every row apart. No builder, attack or release sees it.",
-    "weight": "How many people the row stands for, a whole number. Limits count each row as one person, unless the "
-    "column says `counts: people` and the `reason`.",
-    "person": "Numbers the people, of whom one may have several rows; several such columns do so together. Limits "
-    "count people by it. No builder, attack or release sees it.",
-    "identifier": "A name or a number of a person. Dropped when the file is read.",
-    "ignored": "Dropped when the file is read.",
-}
-
 
 COMMANDS = f"""# Commands
 
@@ -235,8 +220,8 @@ def _sections_of(model: type[BaseModel]) -> frozenset[str]:
 
 def _roles() -> Iterator[str]:
     if set(ROLES) != set(get_args(Role)):
-        raise ValueError("ROLES does not list the roles of leafgate.kernel.schema.Role")
-    yield "The roles, of which the last four stand alone:\n"
+        raise ValueError("leafgate.kernel.schema.ROLES does not list the roles of Role")
+    yield "The roles, of which `key` and those after it stand alone:\n"
     yield from (wrapped(f"- `{role}`: {meaning}", "  ") for role, meaning in ROLES.items())
     yield ""
 

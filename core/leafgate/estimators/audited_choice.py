@@ -14,15 +14,13 @@ from leafgate.api.registry import load_plugins
 from leafgate.errors import InvalidError, LeafgateError, NoReleaseError
 from leafgate.estimators.classifiers import KAnonymousTreeClassifier, ReleaseClassifier
 from leafgate.kernel.components import AttackModel
+from leafgate.kernel.schema import UNUSED_ROLES
 from leafgate.policy.load import document_of, load_policy
 from leafgate.search.remedies import UNSEARCHED
 
 if TYPE_CHECKING:
     from leafgate.kernel.findings import Verdict
     from leafgate.session.audit import Audit
-
-LEFT_OUT = frozenset({"identifier", "ignored"})
-"""The roles of columns that no tree asks about, which the rows of a search need not have."""
 
 
 class ChoiceError(InvalidError, ValueError):
@@ -201,9 +199,9 @@ def options_of_policy(path: Path, names: Collection[str]) -> dict[str, Any]:
 
 
 def _is_left_out(spec: Mapping[str, Any]) -> bool:
-    """Is the column identifiers, or ignored?"""
+    """Has the column an unused role, so that the rows of a search need not have it?"""
     role = spec["role"]
-    return set([role] if isinstance(role, str) else role) <= LEFT_OUT
+    return set([role] if isinstance(role, str) else role) <= UNUSED_ROLES
 
 
 def _names_in(X: Any, y: Any) -> set[str]:

@@ -21,11 +21,11 @@ from leafgate.errors import DataError, LeafgateError, nearest_name, plain
 from leafgate.io.tables.frames import cell_text
 from leafgate.kernel.leaf import Leaf
 from leafgate.kernel.release import Release
-from leafgate.kernel.schema import DROPPED_ROLES, Column, ColumnSpec, Hierarchy, Schema, column_of, parse_hierarchy
+from leafgate.kernel.schema import UNUSED_ROLES, Column, ColumnSpec, Hierarchy, Schema, column_of, parse_hierarchy
 from leafgate.kernel.table import Table, make_table
 from leafgate.kernel.tree import Branch, CategoricalSplit, Node, NumericSplit
 
-ROLES = ("quasi_identifier", "private", "sensitive", "identifier", "ignored")
+FEATURE_ROLES = ("quasi_identifier", "private", "sensitive", *sorted(UNUSED_ROLES))
 """The roles that a column of X may have."""
 NUMBER_KINDS = frozenset({"integer", "floating", "mixed-integer-float", "decimal"})
 """The kinds of object columns, as pandas infers them, that hold numbers alone."""
@@ -284,11 +284,11 @@ def feature_columns(cells: Mapping[str, Cells], target: str, options: ColumnOpti
     for name, column in cells.items():
         domain = domain_document(name, options.domains[name]) if name in options.domains else {}
         spec = _spec(name, options, domain, (options.feature_role,))
-        wrong = sorted(set(spec.role) - set(ROLES))
+        wrong = sorted(set(spec.role) - set(FEATURE_ROLES))
         if wrong:
-            remedy = f"choose from {', '.join(ROLES)}"
+            remedy = f"choose from {', '.join(FEATURE_ROLES)}"
             raise InvalidInputError(f"a column of X cannot be {wrong[0]!r}", place=f"roles[{name!r}]", remedy=remedy)
-        if not set(spec.role) & DROPPED_ROLES:
+        if not set(spec.role) & UNUSED_ROLES:
             declared = _column(column_of(name, spec, options.on_missing), column)
             columns.append(_with_hierarchy(declared, options.domains.get(name)))
     if not columns:

@@ -149,7 +149,23 @@ def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: b
 
 
 Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "person", "identifier", "ignored"]
-DROPPED_ROLES: frozenset[Role] = frozenset({"weight", "person", "identifier", "ignored"})
+ROLES: Mapping[Role, str] = {
+    "quasi_identifier": "The adversary knows it of everyone in the table, and nothing else.",
+    "sensitive": "A secret that attacks try to infer. Several columns may be secrets.",
+    "private": "Unknown to the adversary, but not a secret to be judged. Trees may test it.",
+    "class": "What the tree predicts; one column at most. Usually `[class, sensitive]` or `[class, quasi_identifier]`.",
+    "key": "Addresses a record, and keeps every row apart. No builder, attack or release sees it.",
+    "weight": "How many people the row stands for, a whole number. Limits count each row as one person, unless the "
+    "column says `counts: people` and the `reason`.",
+    "person": "Numbers the people, of whom one may have several rows; several such columns do so together. Limits "
+    "count people by it. No builder, attack or release sees it.",
+    "identifier": "A name or a number of a person. Dropped when the file is read.",
+    "ignored": "Dropped when the file is read.",
+}
+"""What each role means, for people who write policies; those that a column can only have alone come last."""
+UNUSED_ROLES: frozenset[Role] = frozenset({"identifier", "ignored"})
+"""Roles of columns that are only searched for ids of people, in case one of them numbers the people."""
+DROPPED_ROLES: frozenset[Role] = UNUSED_ROLES | {"weight", "person"}
 """Roles of columns that are left out of the table when the file is read."""
 MISSING_MARKS = frozenset(
     {

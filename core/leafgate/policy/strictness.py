@@ -20,7 +20,7 @@ from leafgate.kernel.metrics import AtLeast, AtMost, Metric, PersonMetric
 from leafgate.kernel.origin import SourceLine
 from leafgate.kernel.paths import DocumentPath, component_name, dict_or_empty, format_path, locate
 from leafgate.kernel.policy import Policy
-from leafgate.kernel.schema import ColumnSpec
+from leafgate.kernel.schema import UNUSED_ROLES, ColumnSpec
 from leafgate.kernel.unlisted import FREE_ROLES, Unlisted, unlisted_of
 from leafgate.policy.reader_options import Refusal, refused_option, refused_texts, roles_of
 from leafgate.policy.sources import PolicyDocument
@@ -46,9 +46,9 @@ def role_change(old: set[str], new: set[str]) -> Kind:
     lost, won = old - new, new - old
     if lost & (KNOWLEDGE_ROLES | {"person"}):
         return "looser"
-    if won == {"person"} and lost <= {"ignored", "identifier"}:
+    if won == {"person"} and lost <= UNUSED_ROLES:
         return "tighter"
-    return "tighter" if won and won <= KNOWLEDGE_ROLES and lost <= {"private", "ignored", "identifier"} else "different"
+    return "tighter" if won and won <= KNOWLEDGE_ROLES and lost <= {"private", *UNUSED_ROLES} else "different"
 
 
 UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"

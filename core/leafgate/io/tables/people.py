@@ -25,7 +25,7 @@ from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.person_columns import is_personal, may_number_people, suspected_persons
 from leafgate.kernel.persons import PersonRows, person_rows
 from leafgate.kernel.policy import Data
-from leafgate.kernel.schema import Schema
+from leafgate.kernel.schema import UNUSED_ROLES, Schema
 from leafgate.kernel.spelling import same_form, similar_ids
 from leafgate.kernel.table import Table, cells_of, make_table
 
@@ -292,8 +292,8 @@ class People:
             return self._spelled_alike(self.data.persons)
         there, roles = self.records.texts, {name: {*spec.role} for name, spec in self.data.columns.items()}
         others = [name for name in there if not {"class", "sensitive", "key"} & roles[name]]
-        ignored = frozenset(name for name in others if "ignored" in roles[name] and is_personal(name))
-        identifiers = ignored | frozenset(name for name in others if "identifier" in roles[name])
+        unused = [name for name in others if UNUSED_ROLES & roles[name]]
+        identifiers = frozenset(name for name in unused if "identifier" in roles[name] or is_personal(name))
         gone = {name: missing(self.records, name, self.data) for name in others}
         rows = {
             name: _by_text(np.where(gone[name], 0, self.records.rows_of_texts(name, self.kept)), there[name])
