@@ -126,7 +126,7 @@ SMALL = {
         "kind": {"enum": ["tree", "forest"]},
         "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
         "parts": {"type": "array", "items": {"$ref": "#/$defs/part"}},
-        "more": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "more": {"type": "object", "additionalProperties": {"type": "integer"}, "default": {"few": 1}},
     },
     "$defs": {
         "part": {
@@ -166,6 +166,8 @@ NARROWER = {
     "a limit is new": changed("properties.size.maximum", 9),
     "a pattern is new": changed("properties.name.pattern", "^a"),
     "a default is another": changed("properties.size.default", 2),
+    "a default within a section is another": changed("properties.more.default", {"few": 2, "many": 3}),
+    "a default within a section is gone": changed("properties.more.default", {"many": 3}),
     "a name of a component is another": changed("$defs.part.properties.use.const", "node"),
     "items are narrower": changed("properties.parts.items", {"type": "null"}),
     "other keys are narrower": changed("properties.more.additionalProperties.type", "null"),
@@ -182,6 +184,7 @@ GROWN = {
     "a key is new": changed("properties.other", {"type": "string"}),
     "a value is new": changed("properties.kind.enum", ["tree", "forest", "rules"]),
     "a lower limit is gone": changed("properties.name.minLength", gone=True),
+    "a section has one more default": changed("properties.more.default", {"few": 1, "many": 3}),
     "a description is new": changed("properties.name.description", "Its name."),
     "a definition is written out": changed("properties.parts.items", SMALL["$defs"]["part"]),  # type: ignore[index]
 }

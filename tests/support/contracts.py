@@ -209,9 +209,10 @@ class Comparison:
         return self.resolved[id(schema)][1]
 
     def _compare_defaults(self, old: Schema, new: Schema, place: str) -> list[str]:
-        if old.get("default") == new.get("default"):
-            return []
-        return [f"{place}: the default {old.get('default')!r} is now {new.get('default')!r}"]
+        before, after = old.get("default"), new.get("default")
+        if isinstance(before, dict) and isinstance(after, dict):  # of a section, which may have more keys than before
+            after = {key: value for key, value in after.items() if key in before}
+        return [] if before == after else [f"{place}: the default {before!r} is now {after!r}"]
 
     def _compare_content(self, old: Schema, new: Schema, place: str) -> list[str]:
         found = []
