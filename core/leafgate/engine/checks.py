@@ -369,15 +369,17 @@ def _unattacked(state: AuditState) -> Iterator[SoundnessProblem]:
 
 
 def _unlimited_class(policy: Policy, state: AuditState) -> Iterator[SoundnessProblem]:
-    """A secret class about which no limit judges a belief, where an organisation holds policies to its own.
+    """A class that not everybody knows, of which no limit judges a belief, in a policy that extends an organisation's.
 
-    A policy of somebody's own may reproduce a paper whose only limit is on the sizes of groups.
+    No belief about a class is judged that is no secret. A policy of somebody's own may reproduce a paper whose only
+    limit is on the sizes of groups.
     """
     if not policy.origin.is_held_to_organisation:
         return
     problem = "no limit judges what anybody can find out about the class, or who is in the table"
     for column in state.table.schema.having("class"):
-        if "sensitive" in column.roles and not any(_limits_beliefs(metric, column.name) for metric in policy.metrics):
+        secret = column.name if "sensitive" in column.roles else None
+        if not column.public and not any(_limits_beliefs(metric, secret) for metric in policy.metrics):
             yield UNATTACKED, column.name, problem
 
 
@@ -414,14 +416,18 @@ UNATTACKED = "unattacked"
 """The finding about a secret that no limit is on."""
 
 
-def _limits_beliefs(metric: Metric, secret: str) -> bool:
-    """Does the metric judge a belief about the secret or about membership, or a promise that bounds all beliefs?"""
+def _limits_beliefs(metric: Metric, secret: str | None) -> bool:
+    """Does the metric judge a belief about the secret or about membership, or a promise that bounds all beliefs?
+
+    Without a secret, does it judge one of the others?
+    """
     if metric.checks is not None and Claim.of(metric.checks).covers_data:
         return True
     if MembershipBelief in metric.judges:
         return True
-    of_people = isinstance(metric, PersonMetric) and not metric.groups_only and metric.secret in {None, secret}
-    return of_people and SecretBelief in metric.judges
+    if secret is None or not isinstance(metric, PersonMetric) or metric.groups_only:
+        return False
+    return metric.secret in {None, secret} and SecretBelief in metric.judges
 
 
 def _cells_believed(column: str, state: AuditState) -> Iterator[int]:

@@ -267,3 +267,17 @@ def test_each_row_of_a_weight_that_the_organisation_allows_is_a_person(tmp_path:
     assert [each.id for each in findings if each.passed is None] == ["unattacked"]
     finding = next(each for each in findings if each.metric == "k_anonymity")
     assert (finding.metric, finding.passed, finding.people) == ("k_anonymity", False, 24)
+
+
+@pytest.mark.parametrize("role", ["class", ["class", "sensitive"], ["class", "quasi_identifier"]])
+def test_another_secret_does_not_stand_in_for_the_class_under_an_organisations_limits(
+    tmp_path: Path, role: str | list[str]
+) -> None:
+    limits = [{"use": "k_anonymity", "at_least": 3}, {"use": "exposure", "at_most": 0}]
+    org = organisation(tmp_path, {"metrics": limits})
+    columns = {"ill": {**COLUMNS["ill"], "role": role}, "smoker": {**QUASI, "role": "sensitive"}}
+    path = child(tmp_path, columns, {"metrics": ...})
+    findings = open_session(path, org=org).audit().report.findings
+    assert [each.secret for each in findings if each.metric == "unattacked"] == (["ill"] if role == "class" else [])
+    own = open_session(child(tmp_path, columns, {"metrics": limits})).audit().report.findings
+    assert "unattacked" not in {each.metric for each in own}
