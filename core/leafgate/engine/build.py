@@ -49,7 +49,8 @@ def build(
         if table.person_rows is not None and not _is_written(result):
             result = replace(result, release=replace(result.release, unit="rows"))
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
-        _check_trail(result, origin)
+        if not all(isinstance(step, dict) and is_json_encodable(step) for step in result.trail):
+            raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
     if isinstance(result, SealedRelease) and result.provenance.model_content is not None:
         from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
         from leafgate.models.exposure.held import held_disclosed
@@ -135,12 +136,6 @@ def _check_origins(result: BuildResult, rows: int, origin: str) -> None:
     records = 0 if result.release.records is None else len(result.release.records.rows)
     if len(result.origins) != records or any(not 0 <= row < rows for row in result.origins):
         raise InconclusiveError(f"{origin} says not for each record which row of the table it was made from")
-
-
-def _check_trail(result: BuildResult, origin: str) -> None:
-    """The steps of the builder can be written as JSON; InconclusiveError where they cannot."""
-    if not all(isinstance(step, dict) and is_json_encodable(step) for step in result.trail):
-        raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
 
 
 def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None, *, ask_library: bool) -> dict[str, Any]:

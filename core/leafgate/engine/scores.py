@@ -333,14 +333,10 @@ def _secondary_scores(
     for distribution, each in cases.items():
         if distribution != scored:
             hidden = audience_of_score(metric, plugins, [each.case], result) == VisibleTo.AUDITORS
-            score = _secondary_score(metric, each)
+            value = value_of(metric, each.scores, each.case)
+            score = SecondaryScore(finite(value), _masking(metric, each.scores, value, each.case))
             document[distribution] = AuditorOnly(score) if hidden else score
     return document
-
-
-def _secondary_score(metric: PersonMetric, scored: ScoredCase) -> SecondaryScore:
-    value = value_of(metric, scored.scores, scored.case)
-    return SecondaryScore(finite(value), _masking(metric, scored.scores, value, scored.case))
 
 
 MAX_WORST_CLASSES = 3

@@ -171,7 +171,7 @@ class Audit(EngineAudit):
             InvalidError: there is no such audience.
         """
         _refuse_unknown_audience(audience)
-        rows = [_row(finding) for finding in self._document(audience)["findings"]]
+        rows = [_row(finding) for finding in document(self.report, audience)["findings"]]
         return pd.DataFrame(rows, columns=list(FINDING_COLUMNS), dtype=object)
 
     @property
@@ -262,9 +262,6 @@ class Audit(EngineAudit):
             make_folder(Path(folder))
             self.files.write(Path(folder))
         return self.files.policy
-
-    def _document(self, audience: Audience) -> JsonDocument:
-        return document(self.report, audience)
 
     def _repr_html_(self) -> str | None:
 

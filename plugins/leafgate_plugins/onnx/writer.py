@@ -115,7 +115,9 @@ def _as_sum(model: ModelIR) -> ModelIR:
         if (says.sum(axis=1) <= 0).any():
             raise ReleaseError("has a leaf that says no class", place=PLACE)
         if labels:
-            says = np.eye(len(model.classes))[says.argmax(axis=1)] * _weight_of_vote(number)
+            # 1 over the number of trees, or a little less, so that adding up votes rounds nothing
+            scale = WEIGHT_BITS * 2.0 ** math.ceil(math.log2(number))
+            says = np.eye(len(model.classes))[says.argmax(axis=1)] * (math.floor(scale / number) / scale)
         else:
             says = says / says.sum(axis=1, keepdims=True) if model.values == "counts" else says
             says = says / number if number > 1 else says
@@ -146,12 +148,6 @@ def _of_second(tree: TreeIR) -> Floats:
     if tree.values.shape[1] == 1:
         return -tree.values if tree.output == 0 else tree.values
     return tree.values[:, 1:] - tree.values[:, :1]
-
-
-def _weight_of_vote(trees: int) -> float:
-    """1 over the number of trees, or a little less, so that adding up votes rounds nothing."""
-    scale = WEIGHT_BITS * 2.0 ** math.ceil(math.log2(trees))
-    return math.floor(scale / trees) / scale
 
 
 def _filled(tree: TreeIR, values: Floats) -> TreeIR:

@@ -84,6 +84,7 @@ def read(content: bytes, place: str) -> ModelIR:
     disclosed = _disclosed(roots, trees)
     has_counts = any(item.level == "counts" for item in disclosed)
     unread, texts = unread_content(root, content, has_counts, {*names, target})
+    items = [app.get("name", "") for header in named(root, "Header") for app in named(header, "Application")]
     return ModelIR(
         format="pmml",
         features=names,
@@ -95,7 +96,7 @@ def read(content: bytes, place: str) -> ModelIR:
         counted="exact" if len(trees) == 1 and _has_whole_counts(trees[0]) else "unknown",
         discloses=(*disclosed, *unread),
         texts=texts,
-        producer=_producer(root),
+        producer=f"PMML {root.get('version', '')[:10]}" + (f", {items[0][:60]}" if items else ""),
         category_lists=_category_lists(root),
         other_names=tuple(fields),
         unspecified_missing=untold,
@@ -338,8 +339,3 @@ def _untold(parts: Sequence[Element], labels: bool) -> str:
     last = all(part.get("noTrueChildStrategy") == "returnLastPrediction" for part in parts)
     nothing = "nullPrediction" in how or ("none" in how and not last)
     return "" if labels or not nothing else NOTHING
-
-
-def _producer(root: Element) -> str:
-    items = [app.get("name", "") for header in named(root, "Header") for app in named(header, "Application")]
-    return f"PMML {root.get('version', '')[:10]}" + (f", {items[0][:60]}" if items else "")

@@ -320,14 +320,11 @@ class _Growing:
         leaves = [node for node, (low, _) in enumerate(self.built.children) if low == LEAF]
         return not all(self.is_usual[node] for node in leaves)
 
-    def _cells(self, feature: int, reached: Reached) -> Cells:
-        levels = self.features.levels.get(self.features.names[feature])
-        codes = None if levels is None else frozenset(map(float, range(1, len(levels) + 1)))
-        return reached.get(feature, Cells(codes, missing=self.gaps))
-
     def _sides(self, split: RSplit, reached: Reached) -> dict[Side, Cells]:
         """What the cells may be of those whom a split sends left, right, and nowhere, of each that is possible."""
-        cells = self._cells(split.feature, reached)
+        levels = self.features.levels.get(self.features.names[split.feature])
+        codes = None if levels is None else frozenset(map(float, range(1, len(levels) + 1)))
+        cells = reached.get(split.feature, Cells(codes, missing=self.gaps))
         if split.codes:
             left, right = split.codes["left"], split.codes["right"]
             others = (cells.codes or frozenset()) - left - right

@@ -213,11 +213,7 @@ def shared_of(release: Release, schema: Schema) -> Shared:
 
 def _numbers(records: Records, place: int) -> Floats:
     cells = (row[place] for row in records.rows)
-    return np.array([cell if _is_number(cell) else np.nan for cell in cells], dtype=np.float64)
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float)
+    return np.array([cell if isinstance(cell, int | float) else np.nan for cell in cells], dtype=np.float64)
 
 
 def classes_of(shared: Shared, schema: Schema) -> Ids:

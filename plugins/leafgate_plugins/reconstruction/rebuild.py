@@ -147,7 +147,8 @@ class Rebuild(AttackModel):
         records = _records(forest, found, known)
         predictions_used = True
         if not by_class and rows is not None:
-            predictions_used = _uses_predictions(forest, rows)
+            # sums of several trees limit each other, which is not looked at
+            predictions_used = len(forest.trees) == 1 and bool(rows.sums) and rows.sums[forest.numbers[0]] is not None
             others = rows
             for people in groups if n_known else ():
                 others = _without_sums_of_known(others, release, people, known.schema.target.name)
@@ -217,11 +218,6 @@ def _of_draws(
     evidence |= {"proved_cells": limits.proved_cells, "parts_of_columns": _parts_of_columns(limits)}
     most = limits.proved_most(of_people, all_used=False)  # draws by class may prove more
     return replace(belief, proved_cells=limits.proved_cells, proved_most=most)
-
-
-def _uses_predictions(forest: Forest, rows: TrainingRows) -> bool:
-    """Is nothing that trees predict left out? Sums of several trees limit each other, which is not looked at."""
-    return len(forest.trees) == 1 and bool(rows.sums) and rows.sums[forest.numbers[0]] is not None
 
 
 def _unfinished(*, agrees: bool, all_used: bool, predictions_used: bool) -> str:

@@ -13,13 +13,11 @@ from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_valu
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.routing import route, split_rows
 from leafgate.api import (
-    CategoricalSplit,
     Floats,
     Ids,
     InconclusiveError,
     Leaf,
     Node,
-    NumericSplit,
     Release,
     Schema,
     ScoringContext,
@@ -80,19 +78,14 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
             if sum(len(taken) for _, taken in branches) < len(rows):
                 nowhere[np.setdiff1d(rows, np.concatenate([taken for _, taken in branches]))] = True
         else:
-            waiting.extend(_open_branches(node, rows, possible, schema))
+            waiting.extend(
+                (child, rows, {**possible, node.column: rest})
+                for child, rest in branch_domains(node, possible, schema)
+                if rest
+            )
             nowhere[rows] |= bool(unrouted_values(node, possible, schema))
     partition.split(np.flatnonzero(nowhere))
     return np.unique(partition.group, return_inverse=True)[1].astype(np.int64)
-
-
-def _open_branches(
-    node: NumericSplit | CategoricalSplit, rows: Ids, possible: Possible, schema: Schema
-) -> list[tuple[Node, Ids, Possible]]:
-    """The branches of a test of an unknown column that some value can still take; all rows may take each."""
-    return [
-        (child, rows, {**possible, node.column: rest}) for child, rest in branch_domains(node, possible, schema) if rest
-    ]
 
 
 DECIMALS = 12

@@ -200,17 +200,13 @@ def columns_called(asked: Sequence[str], names: Collection[str]) -> dict[str, st
     """
     by_spelling: dict[str, list[str]] = {}
     for name in names:
-        for spelling in _spellings(name):
+        # as LightGBM writes it, which takes no spaces, and as skl2onnx does
+        for spelling in {name.replace(" ", "_"), re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))}:
             by_spelling.setdefault(spelling, []).append(name)
     found = {name: [name] if name in names else by_spelling.get(name, []) for name in asked}
     if missing := [name for name, listed in found.items() if len(listed) != 1]:
         raise ValueError(f"the model asks about columns that are not there: {', '.join(missing)}")
     return {name: listed[0] for name, listed in found.items()}
-
-
-def _spellings(name: str) -> set[str]:
-    """A column's name as LightGBM writes it, which takes no spaces, and as skl2onnx does."""
-    return {name.replace(" ", "_"), re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))}
 
 
 class Tree:

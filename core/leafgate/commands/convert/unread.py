@@ -59,7 +59,10 @@ def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabular
     idle_base = 0 if model.combine in ADDED_UP or not model.classes else len(model.base)
     if numbers := idle_base + sum(map(_unused_numbers, model.trees)) + sum(_not_labels(model)):
         tracker.add("numbers of nodes that nobody reads", numbers)
-    if numbers := _numbers_of_unused_features(model):
+    # how a feature that no test reads is made of its column
+    pairs = zip(model.origins or (), with_plain_unused(model).origins or (), strict=True)
+    both = (zip_longest(_numbers_of(one), _numbers_of(plain)) for one, plain in pairs if one is not plain)
+    if numbers := sum(number != other and not math.isnan(number) for each in both for number, other in each):
         tracker.add("numbers of features that no test asks about", numbers)
     return tracker
 
@@ -166,13 +169,6 @@ def _not_labels(model: ModelIR) -> Iterator[int]:
     for tree in model.trees if model.values == "labels" else ():
         values = tree.values[tree.leaves]
         yield int(((values != 0) & (values != 1)).any(axis=1).sum() + (np.count_nonzero(values, axis=1) > 1).sum())
-
-
-def _numbers_of_unused_features(model: ModelIR) -> int:
-    """How many numbers say how a feature that no test asks about is made of its column."""
-    pairs = zip(model.origins or (), with_plain_unused(model).origins or (), strict=True)
-    both = (zip_longest(_numbers_of(one), _numbers_of(plain)) for one, plain in pairs if one is not plain)
-    return sum(number != other and not math.isnan(number) for each in both for number, other in each)
 
 
 def with_plain_unused(model: ModelIR) -> ModelIR:

@@ -25,7 +25,7 @@ from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
 from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, Step, Trial, Workbench, person_metrics
 from leafgate.commands.repair.tuning import tuned_settings
-from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.findings import Report
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from leafgate.search.people import rows_at, weight_at
@@ -205,7 +205,7 @@ class Ladder:
         found = self.bench.trial(model, leaves, step, words)
         if found is None or not _lists_people(found):
             return found
-        if not any(finding.is_of_file and _fails(finding) for finding in found.report.findings):
+        if not any(finding.is_of_file and finding.fails for finding in found.report.findings):
             return found
         merged = self.bench.without_rare_values(model, leaves)
         if not merged.columns:
@@ -492,10 +492,6 @@ class Ladder:
         model = self.model.pruned([cut], as_given=self.bench.keeps_features)
         for leaves in levels[::-1]:
             self._kept(self.bench.trial(model, leaves, "pruning", "a single leaf"))
-
-
-def _fails(finding: Finding) -> bool:
-    return finding.fails
 
 
 def _lists_people(trial: Trial) -> bool:

@@ -16,7 +16,7 @@ from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import FLAGS, LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
 from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import CalibratedSum, FileDisclosure, ModelFile, ModelReading, Publish, Release
-from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.schema import Schema
 from leafgate.kernel.tree import NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, split_trees
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import are_positions, content_of, unknown_names, values_not_seen
@@ -94,7 +94,9 @@ def lower_model(
     Raises ReleaseError for what cannot be expressed in the policy's columns, each by its name.
     """
     target = schema.target
-    _check_numbers(model, target, place)
+    if not model.classes and target.edges is None:
+        remedy = f"give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
+        raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
     values = class_values(model.classes, encodings.get(target.name), target, place) if model.classes else ()
     origins = resolved_origins(model, encodings, schema, place)
     unspecified = _unspecified_missing(model, origins)
@@ -104,8 +106,10 @@ def lower_model(
     lowered = [*lowering.trees()]
     items = (*model.disclosures, *_unused_columns(model, schema, people))
     file = ModelFile(model.format, model.model_sha256, items)
+    document: dict[str, Any] = {"use": "published", "format": model.format}
+    document |= {"producer": model.producer} if model.producer else {}
     release = Release(
-        _builder(model),
+        document | ({"settings": dict(model.settings)} if model.settings else {}),
         schema,
         (*_base(model, values, schema), *(tree for tree, _ in lowered)),
         Publish(leaves=model.leaf_level, measure=False),
@@ -143,13 +147,6 @@ def lower_model(
     return SealedRelease(release, provenance=provenance)
 
 
-def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
-    """Numbers are predicted of a class of numbers, classes of any other."""
-    if not model.classes and target.edges is None:
-        remedy = f"give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
-        raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
-
-
 def _named_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:
     """The value for each of the model's classes, unless their names are positions, truth values or policy's codes."""
     names = frozenset(model.classes)
@@ -164,13 +161,6 @@ def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | 
     named = dict(zip(values, model.classes, strict=True)) if model.classes else {}
     same = all(value == name or as_number(value) == as_number(name) for value, name in named.items())
     return {} if same or (encoding is not None and encoding.confirmed) else named
-
-
-def _builder(model: ModelIR) -> dict[str, Any]:
-    """What is known of who made it, and how."""
-    document: dict[str, Any] = {"use": "published", "format": model.format}
-    document |= {"producer": model.producer} if model.producer else {}
-    return document | ({"settings": dict(model.settings)} if model.settings else {})
 
 
 def _unspecified_missing(model: ModelIR, origins: Mapping[int, Origin]) -> frozenset[str]:
@@ -215,7 +205,8 @@ def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:
     if not model.classes:
         return [Leaf(value=model.base[0])]
     base = model.base if len(model.base) > 1 else (0.0,) * (len(values) - 1) + model.base
-    return [Leaf(scores=_by_class(base, values, schema))]
+    result = dict(zip(values, base, strict=True))
+    return [Leaf(scores={name: float(result.get(name, 0.0)) for name in schema.classes})]
 
 
 def _calibrated_sums(model: ModelIR, values: Sequence[str], schema: Schema, place: str) -> tuple[CalibratedSum, ...]:
@@ -484,8 +475,3 @@ def _whole_counts(counts: np.ndarray) -> tuple[np.ndarray, bool]:
     near = np.rint(values)
     whole = np.allclose(near, values)
     return (near, True) if whole else (values, False)
-
-
-def _by_class(numbers: Sequence[float], values: Sequence[str], schema: Schema) -> dict[str, float]:
-    result = dict(zip(values, numbers, strict=True))
-    return {name: float(result.get(name, 0.0)) for name in schema.classes}
