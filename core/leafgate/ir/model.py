@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 from leafgate.ir.content import HeldVector
 from leafgate.ir.features import Origin
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
-from leafgate.kernel.release import (
-    LEVELS,
-    NOT_STATED,
-    CalibratedSum,
-    Combine,
-    Counted,
-    FileDisclosure,
-    Learner,
-    Level,
-)
+from leafgate.kernel import release
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -47,18 +38,20 @@ Flag = Literal["strict", "float32", "missing_low"]
 FLAGS: tuple[Flag, ...] = ("strict", "float32", "missing_low")
 """The properties of a node's test that are true or false."""
 
-RATIOS_DISCLOSURE = FileDisclosure(
+RATIOS_DISCLOSURE = release.FileDisclosure(
     "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
 )
-COUNTS_DISCLOSURE = FileDisclosure("counts", "high", "how many people of each class are at the leaves", "counts")
-SIZES_DISCLOSURE = FileDisclosure("sizes", "high", "how many people are at the leaves", "counts")
-SCORES_DISCLOSURE = FileDisclosure("scores", "low", "each leaf's score, without which nobody could predict")
-NUMBERS_DISCLOSURE = FileDisclosure(
+COUNTS_DISCLOSURE = release.FileDisclosure(
+    "counts", "high", "how many people of each class are at the leaves", "counts"
+)
+SIZES_DISCLOSURE = release.FileDisclosure("sizes", "high", "how many people are at the leaves", "counts")
+SCORES_DISCLOSURE = release.FileDisclosure("scores", "low", "each leaf's score, without which nobody could predict")
+NUMBERS_DISCLOSURE = release.FileDisclosure(
     "numbers",
     "low",
     "each leaf's number, without which nobody could predict: often the mean of its people's",
 )
-CALIBRATION_DISCLOSURE = FileDisclosure(
+CALIBRATION_DISCLOSURE = release.FileDisclosure(
     "class_shares", "high", "the share of each class among people held out, by their scores: points of a calibration"
 )
 
@@ -157,10 +150,10 @@ class ModelIR:
     classes: tuple[str, ...]
     trees: tuple[TreeIR, ...]
     values: LeafValueKind
-    combine: Combine = "one"
+    combine: release.Combine = "one"
     base: tuple[float, ...] = ()
-    counted: Counted = "unknown"
-    discloses: tuple[FileDisclosure, ...] = (NOT_STATED,)
+    counted: release.Counted = "unknown"
+    discloses: tuple[release.FileDisclosure, ...] = (release.NOT_STATED,)
     origins: tuple[Origin | None, ...] | None = None
     producer: str = ""
     unspecified_missing: str = ""
@@ -171,11 +164,11 @@ class ModelIR:
     texts: frozenset[str] = frozenset()
     sampling: Sampling = NO_SAMPLING
     hessians: Hessians | None = None
-    learner: Learner | None = None
+    learner: release.Learner | None = None
     unknown: tuple[str, ...] = ()
     link: Literal["softmax", "other"] = "softmax"
     held: tuple[HeldVector, ...] = ()
-    calibrated_sums: tuple[CalibratedSum, ...] = ()
+    calibrated_sums: tuple[release.CalibratedSum, ...] = ()
 
     @property
     def given_origins(self) -> tuple[Origin | None, ...]:
@@ -201,19 +194,19 @@ class ModelIR:
         return _sha256([kind, *(part for part in parts if part not in left_out)])
 
     @property
-    def level(self) -> Level:
+    def level(self) -> release.Level:
         """The level of the leaves: the most that any of the disclosures publishes."""
         items = [item.level for item in self.discloses if item.level is not None]
-        return max([*items, self.leaf_level], key=LEVELS.index)
+        return max([*items, self.leaf_level], key=release.LEVELS.index)
 
     @property
-    def disclosures(self) -> tuple[FileDisclosure, ...]:
+    def disclosures(self) -> tuple[release.FileDisclosure, ...]:
         """What the file discloses beyond its predictions, in regression also the numbers of the leaves."""
         others = tuple(item for item in self.discloses if item != SCORES_DISCLOSURE)
         return self.discloses if self.classes else (*others, NUMBERS_DISCLOSURE)
 
     @property
-    def leaf_level(self) -> Level:
+    def leaf_level(self) -> release.Level:
         """The statistic that stands on every leaf; from scores of boosting the shares of classes follow."""
         if self.values == "values":
             return "labels"

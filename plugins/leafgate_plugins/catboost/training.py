@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.algorithms.induction.feature_matrix import (
-    FeatureMatrix,
-    Scores,
-    TrainingData,
-    cannot_be_fitted,
-    chosen_parameters,
-    fit_and_score,
-    not_installed,
-)
+from leafgate.algorithms.induction import feature_matrix
 from leafgate.api import Learner
 
 if TYPE_CHECKING:
@@ -123,16 +115,16 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
     Departure: one thread, while CatBoost takes all; sums may differ in the last digits.
     """
-    parameters = chosen_parameters(learner, {"CatBoostClassifier": PARAMETERS}, COMPUTED)
+    parameters = feature_matrix.chosen_parameters(learner, {"CatBoostClassifier": PARAMETERS}, COMPUTED)
 
-    def fit(data: TrainingData) -> Scores:
+    def fit(data: feature_matrix.TrainingData) -> feature_matrix.Scores:
         try:
             import catboost
         except ImportError:
-            raise not_installed("CatBoost", "catboost") from None
+            raise feature_matrix.not_installed("CatBoost", "catboost") from None
         categories: list[int] = np.flatnonzero(data.native).tolist()
 
-        def given(features: FeatureMatrix) -> Any:
+        def given(features: feature_matrix.FeatureMatrix) -> Any:
             """The features; categories as texts of their codes, which CatBoost does not take as numbers."""
             if not categories:
                 return features
@@ -152,11 +144,11 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
             )
             classifier.fit(given(data.features), data.target)
         except (ValueError, TypeError, catboost.CatBoostError) as error:
-            raise cannot_be_fitted("CatBoostClassifier", error) from None
+            raise feature_matrix.cannot_be_fitted("CatBoostClassifier", error) from None
 
-        def scores(features: FeatureMatrix) -> NDArray[np.float64]:
+        def scores(features: feature_matrix.FeatureMatrix) -> NDArray[np.float64]:
             return np.asarray(classifier.predict_proba(given(features)), dtype=np.float64)
 
         return scores
 
-    return fit_and_score(learner, own, asked, fit)
+    return feature_matrix.fit_and_score(learner, own, asked, fit)

@@ -12,6 +12,7 @@ from leafgate.bounded.objects import as_tuple, with_attributes
 from leafgate.ir.features import distinct_names
 from leafgate.ir.model import LEARNER_SETTINGS, LISTED_SETTINGS
 from leafgate.readers import LeafValueKind, LearnerSetting, ModelIR, Numeric, ObjectView, view_object
+from leafgate_plugins.sklearn import trees
 from leafgate_plugins.sklearn.adaboost import adaboost_classifier, bagging_of_classifiers
 from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, isolation_forest, of_unknown_rows
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_classifier
@@ -21,13 +22,6 @@ from leafgate_plugins.sklearn.hist_boosting import hist_classifier, hist_regress
 from leafgate_plugins.sklearn.nearest_models import FOREIGN, NEAREST_MODELS
 from leafgate_plugins.sklearn.pipeline import transformed
 from leafgate_plugins.sklearn.training import learner_of
-from leafgate_plugins.sklearn.trees import (
-    EstimatorIR,
-    boosting_classifier,
-    boosting_regressor,
-    forest_classifier,
-    says_labels,
-)
 from leafgate_plugins.sklearn.unread import category_lists, names_in, number_lists, scales_twice, unread_content
 from leafgate_plugins.sklearn.voting import MEANS_OF_TREES, voting_classifier, voting_regressor
 
@@ -88,13 +82,13 @@ def model_of(thing: Any, format: str, version: str, place: str, output: int | No
     )
 
 
-def _leaf_values(read: EstimatorIR) -> LeafValueKind:
+def _leaf_values(read: trees.EstimatorIR) -> LeafValueKind:
     """What the leaves of its trees say."""
     if not read.classes:
         return "values"
     if read.combine == "boost":
         return "scores"
-    return "labels" if says_labels(read.trees) else "shares"
+    return "labels" if trees.says_labels(read.trees) else "shares"
 
 
 def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
@@ -104,7 +98,7 @@ def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
     return plain | {name: True for name in found if name in LISTED_SETTINGS and name not in plain}
 
 
-def _settings(estimator: ObjectView, read: EstimatorIR) -> dict[str, LearnerSetting]:
+def _settings(estimator: ObjectView, read: trees.EstimatorIR) -> dict[str, LearnerSetting]:
     """The settings of a learner; of an ensemble that keeps those of its trees in them, both.
 
     Where it is not known how such an ensemble weighed and drew its rows, `class_weight` does not say it either: then
@@ -232,17 +226,17 @@ def _given(step: ObjectView, outputs: list[PipelineFeature] | None) -> list[Pipe
     return raw([f"x{i}" for i in range(width)])
 
 
-def resampled(read: EstimatorIR) -> EstimatorIR:
+def resampled(read: trees.EstimatorIR) -> trees.EstimatorIR:
     """What an estimator comes to whose trees learned from rows that a sampler chose or made."""
     return replace(read, trees=tuple(map(of_unknown_rows, read.trees)), counted="unknown", sampling=UNKNOWN_RATE)
 
 
-def _resampled_by(reader: Callable[[ObjectView], EstimatorIR]) -> Callable[[ObjectView], EstimatorIR]:
+def _resampled_by(reader: Callable[[ObjectView], trees.EstimatorIR]) -> Callable[[ObjectView], trees.EstimatorIR]:
     return lambda estimator: resampled(reader(estimator))
 
 
-RESAMPLING: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
-    "BalancedRandomForestClassifier": _resampled_by(forest_classifier),
+RESAMPLING: Mapping[str, Callable[[ObjectView], trees.EstimatorIR]] = {
+    "BalancedRandomForestClassifier": _resampled_by(trees.forest_classifier),
     "BalancedBaggingClassifier": _resampled_by(bagging_of_classifiers),
     "EasyEnsembleClassifier": _resampled_by(bagging_of_classifiers),
     "RUSBoostClassifier": _resampled_by(adaboost_classifier),
@@ -256,11 +250,11 @@ Source: imbalanced-learn 0.14, `imblearn.ensemble` and `imblearn.pipeline`.
 """
 
 
-READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
+READERS: Mapping[str, Callable[[ObjectView], trees.EstimatorIR]] = {
     **MEANS_OF_TREES,
     **RESAMPLING,
-    "GradientBoostingClassifier": boosting_classifier,
-    "GradientBoostingRegressor": boosting_regressor,
+    "GradientBoostingClassifier": trees.boosting_classifier,
+    "GradientBoostingRegressor": trees.boosting_regressor,
     "HistGradientBoostingClassifier": hist_classifier,
     "HistGradientBoostingRegressor": hist_regressor,
     "AdaBoostClassifier": adaboost_classifier,

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.algorithms.induction.feature_matrix import (
-    FeatureMatrix,
-    Scores,
-    TrainingData,
-    cannot_be_fitted,
-    chosen_parameters,
-    fit_and_score,
-    not_installed,
-    plain_data,
-    probabilities_of,
-)
+from leafgate.algorithms.induction import feature_matrix
 from leafgate.api import Learner
 
 if TYPE_CHECKING:
@@ -94,15 +84,15 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
     Departure: one thread, while XGBoost takes all; sums may differ in the last digits.
     """
-    parameters = chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
+    parameters = feature_matrix.chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
 
-    def fitted(data: TrainingData) -> Scores:
-        return probabilities_of(_fitted("XGBClassifier", parameters, data, seed))
+    def fitted(data: feature_matrix.TrainingData) -> feature_matrix.Scores:
+        return feature_matrix.probabilities_of(_fitted("XGBClassifier", parameters, data, seed))
 
-    return fit_and_score(learner, own, asked, fitted)
+    return feature_matrix.fit_and_score(learner, own, asked, fitted)
 
 
-def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
+def fit(learner: Learner, features: feature_matrix.FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
     """Fit the estimator on features and return it.
 
     Args:
@@ -117,15 +107,20 @@ def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: i
     """
     known = {"XGBClassifier": PARAMETERS, "XGBRegressor": PARAMETERS}
     kind = learner.estimator.rpartition(".")[2]
-    return _fitted(kind, chosen_parameters(learner, known, COMPUTED), plain_data(features, target), seed)
+    return _fitted(
+        kind,
+        feature_matrix.chosen_parameters(learner, known, COMPUTED),
+        feature_matrix.plain_data(features, target),
+        seed,
+    )
 
 
-def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
+def _fitted(kind: str, parameters: Mapping[str, Any], data: feature_matrix.TrainingData, seed: int) -> Any:
     """The fitted estimator."""
     try:
         import xgboost
     except ImportError:
-        raise not_installed("XGBoost", "xgboost") from None
+        raise feature_matrix.not_installed("XGBoost", "xgboost") from None
     types = np.where(data.native, "c", "q").tolist() if data.native.any() else None
     try:
         estimator = getattr(xgboost, kind)(
@@ -138,4 +133,4 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
         )
         return estimator.fit(data.features, data.target)
     except (ValueError, TypeError) as error:
-        raise cannot_be_fitted(kind, error) from None
+        raise feature_matrix.cannot_be_fitted(kind, error) from None

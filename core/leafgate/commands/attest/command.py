@@ -206,7 +206,7 @@ def verify(
     from leafgate.commands.attest.inputs import ExpectedInputs
     from leafgate.commands.attest.keys import public_key
     from leafgate.commands.attest.verification import verify_statement
-    from leafgate.disclosure.text import quoted_name
+    from leafgate.disclosure.wording import quoted_name
     from leafgate.kernel.findings import EXIT_CODES
     from leafgate.session.expected_run import ExpectedRun
 

@@ -8,19 +8,10 @@ from functools import cached_property, partial
 
 from leafgate.api import MORE, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
 from leafgate.commands.convert.scrub import LeafContent, folded, with_leaves
+from leafgate.commands.repair import refit
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate.commands.repair.pruning import PrunableModel, prunable
-from leafgate.commands.repair.refit import (
-    Rows,
-    Settings,
-    balanced,
-    columns_taken,
-    fitted,
-    recounted,
-    rows_for,
-    settings_for,
-)
 from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
 from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, Step, Trial, Workbench, person_metrics
@@ -213,7 +204,9 @@ class Ladder:
         table, whole = self.bench.session.table, merged.model
         if model.values == "counts" and len(model.trees) == 1:
             try:
-                whole = recounted(whole, rows_for(whole, table, self.bench.encoding, self._names(), self.name))
+                whole = refit.recounted(
+                    whole, refit.rows_for(whole, table, self.bench.encoding, self._names(), self.name)
+                )
             except LeafgateError:
                 return found
         return self.bench.trial(whole, leaves, step, words) or found
@@ -246,7 +239,7 @@ class Ladder:
     def _labelled(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
         """The model; where labels of a rare class are to be found, with classes weighed alike."""
         is_rare = leaves == "labels" and self.bench.goal == "balanced_accuracy"
-        return balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
+        return refit.balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
 
     def _is_separable(self, model: PrunableModel) -> bool:
         """Is it one tree over public columns, whose leaves predict and keep every limit by themselves?
@@ -315,7 +308,7 @@ class Ladder:
     def _taken(self) -> frozenset[str]:
         """The columns that the given model takes."""
         bench = self.bench
-        return columns_taken(self.whole, bench.encoding, bench.session.table.schema, self.name)
+        return refit.columns_taken(self.whole, bench.encoding, bench.session.table.schema, self.name)
 
     @cached_property
     def _growing(self) -> Table:
@@ -337,11 +330,11 @@ class Ladder:
         return {value: value for value in self.whole.classes}
 
     @cached_property
-    def _rows(self) -> Rows | None:
+    def _rows(self) -> refit.Rows | None:
         """The table's people as the given model's features; None where they cannot be computed."""
         bench = self.bench
         try:
-            return rows_for(self.whole, bench.session.table, bench.encoding, self._names(), self.name)
+            return refit.rows_for(self.whole, bench.session.table, bench.encoding, self._names(), self.name)
         except LeafgateError:
             return None
 
@@ -428,19 +421,21 @@ class Ladder:
         learner = None if bench.given is None else bench.given.provenance.learner
         if self._rows is None or learner is None:
             return
-        for settings in settings_for(learner, self._least()):
+        for settings in refit.settings_for(learner, self._least()):
             if bench.has_searched:
                 return
             self._fitted_anew(partial(self._fitted, settings), "refit", settings.words)
 
-    def _fitted(self, settings: Settings, fold: int | None = None, *, with_counts: bool = False) -> ModelIR | None:
+    def _fitted(
+        self, settings: refit.Settings, fold: int | None = None, *, with_counts: bool = False
+    ) -> ModelIR | None:
         """An estimator that is fitted on the table without the people of a fold."""
         rows, table = self._rows, self.bench.session.table
         if rows is not None and fold is not None:
             own = self.bench.fold != fold
             rows = rows.at(weight_at(table, own) > 0, rows_at(table, own))
         readers = self.bench.session.plugins.readers
-        return None if rows is None else fitted(settings, self.whole, rows, readers, with_counts=with_counts)
+        return None if rows is None else refit.fitted(settings, self.whole, rows, readers, with_counts=with_counts)
 
     def _fitted_anew(self, fit: Fit, step: Step, words: str, *, prune: bool = False) -> Trial | None:
         """A model that is fitted anew, as a candidate.

@@ -17,7 +17,7 @@ from leafgate.commands.repair.result import CANDIDATE_COLUMNS
 from leafgate.commands.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench, is_constant
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import MAX_ROUNDING_BASE, round_coarsely
-from leafgate.disclosure.text import finding_headline, limit_words, number_words
+from leafgate.disclosure.wording import finding_headline, limit_words, number_words
 from leafgate.engine.keepable import frequent_values
 from leafgate.io.json import JsonDocument
 from leafgate.ir.features import known_by

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api import Metric
 from leafgate.commands.sweep.words import SWEEP_FORMAT, near_end, setting_words, worst_finding
 from leafgate.commands.sweep.worker import Result
-from leafgate.disclosure.text import number_words
+from leafgate.disclosure.wording import number_words
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
 from leafgate.kernel.findings import EXIT_CODES

@@ -14,18 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from leafgate.algorithms.intervals import (
-    Estimate,
-    advantage_estimate,
-    area_estimate,
-    identified_estimate,
-    largest,
-    others_needed,
-    rate_at,
-    rate_estimate,
-    roc_band,
-    share_estimate,
-)
+from leafgate.algorithms import intervals
 from leafgate.api import (
     UNPLANTED,
     AuditorOnly,
@@ -197,7 +186,7 @@ class MembershipRate(ReleaseAtMost):
         """The rate of an attack that learns nothing, which is the lowest limit that means anything."""
         raise NotImplementedError(type(self).__name__)
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
         """The rate of members and others, one of each at least, and its interval."""
         raise NotImplementedError(type(self).__name__)
 
@@ -228,7 +217,7 @@ class MembershipRate(ReleaseAtMost):
             )
         self._require_non_members(judged, error)
         estimates = {group: self._estimate(people, error) for group, people in groups.items()}
-        worst = largest(estimates[group] for group in judged)
+        worst = intervals.largest(estimates[group] for group in judged)
         apart = guessed.everybody.where(~case.membership.identical)
         documents = {group: _document(estimates[group], groups[group]) for group in GROUPS}
         without_identical = _document(self._estimate(apart, error), apart)
@@ -283,7 +272,7 @@ class MembershipRate(ReleaseAtMost):
         return f"of planted leaks{size} it sees {seen}"
 
     def _curve(self, people: People, error: float) -> dict[str, list[float]]:
-        return roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
+        return intervals.roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
 
     def insufficiency(self, guessed: Guessed, judged: dict[Group, People], error: float) -> str:
         """Why a kept limit is no pass: the attack would not have seen a leak of its size."""
@@ -302,14 +291,14 @@ class MembershipRate(ReleaseAtMost):
                 remedy="name a file of more people, or grant more `candidates`",
             )
 
-    def _estimate(self, people: People, error: float) -> Estimate:
+    def _estimate(self, people: People, error: float) -> intervals.Estimate:
         """The rate of some of the candidates; of a group without members or without others it may be anything."""
         if not len(people.members) or not len(people.others):
-            return Estimate(self.chance, 0.0, 1.0)
+            return intervals.Estimate(self.chance, 0.0, 1.0)
         return self.estimate(people.members, people.others, error)
 
 
-def _document(estimate: Estimate, people: People) -> dict[str, Any]:
+def _document(estimate: intervals.Estimate, people: People) -> dict[str, Any]:
     """An estimate and its people, for auditors."""
     return {**estimate.document(), "members": len(people.members), "non_members": len(people.others)}
 
@@ -344,8 +333,8 @@ class MembershipAuc(MembershipRate):
     def chance(self) -> float:
         return 0.5
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return area_estimate(members, others, error)
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.area_estimate(members, others, error)
 
     def leak_of(self, rate: float) -> float:
         return 2 * rate - 1
@@ -369,14 +358,14 @@ class MembershipTpr(MembershipRate):
     def chance(self) -> float:
         return self.at_fpr
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return rate_estimate(members, others, self.at_fpr, error, np.random.default_rng(TIES_SEED))
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.rate_estimate(members, others, self.at_fpr, error, np.random.default_rng(TIES_SEED))
 
     def leak_of(self, rate: float) -> float:
         return (rate - self.at_fpr) / (1 - self.at_fpr)
 
     def non_members_needed(self, error: float) -> int:
-        return others_needed(self.at_fpr, error)
+        return intervals.others_needed(self.at_fpr, error)
 
     def facts(self, guessed: Guessed, error: float) -> dict[str, Any]:
         return {**super().facts(guessed, error), "needed": self.non_members_needed(error), "at_fpr": self.at_fpr}
@@ -395,7 +384,7 @@ def rate_moved(members: Ranks, others: Ranks, fpr: float) -> float:
         others: shape (n_others,), from one.
         fpr: in (0, 1).
     """
-    value, ordered, descending = rate_at(members, others, fpr), np.sort(members), np.sort(others)[::-1]
+    value, ordered, descending = intervals.rate_at(members, others, fpr), np.sort(members), np.sort(others)[::-1]
     above = 1 - np.searchsorted(ordered, descending, side="right") / len(members)
     reached = 1 - np.searchsorted(ordered, descending, side="left") / len(members)
     rank = math.floor(fpr * len(others) + 1e-9)
@@ -419,8 +408,8 @@ class MembershipAdvantage(MembershipRate):
     def chance(self) -> float:
         return 0.0
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return advantage_estimate(members, others, error)
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.advantage_estimate(members, others, error)
 
     def leak_of(self, rate: float) -> float:
         return rate
@@ -453,8 +442,8 @@ class MembershipExcluded(MembershipRate):
             return score
         return replace(score, interval=(score.interval[0], 1.0))  # what does not hold bounds nothing
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return share_estimate(int((others == 0).sum()), len(others), error)
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.share_estimate(int((others == 0).sum()), len(others), error)
 
     def moved(self, members: Ranks, others: Ranks) -> float:
         return 1 / max(1, len(others) - 1)
@@ -508,7 +497,7 @@ class MembershipIdentified(ReleaseAtMost):
         identified, members = int((sure & in_table).sum()), int(in_table.sum())
         wrong, others = int((sure & ~in_table).sum()), len(in_table) - members
         people, error = int(case.table.persons.sum()), (1 - self.confidence) / case.comparisons
-        value, low, high = identified_estimate(identified, wrong, members, others, people, error)
+        value, low, high = intervals.identified_estimate(identified, wrong, members, others, people, error)
         single_outs = int((sure & in_table & guessed.single_out).sum())
         evidence = {
             "single_outs": guessed.single_outs,
@@ -585,7 +574,7 @@ def planted_leak(belief: MembershipBelief, share: float, repeat: int) -> Planted
 
 def planted_estimate(
     metric: MembershipRate, belief: MembershipBelief, share: float, sizes: Sizes, error: float, repeat: int
-) -> Estimate:
+) -> intervals.Estimate:
     """What the metric estimates of a planted leak by so many of the members and of the others.
 
     Args:

@@ -25,15 +25,7 @@ from leafgate.api import (
     Table,
     lazy,
 )
-from leafgate_plugins.inference.game import (
-    UNLIKE,
-    Answers,
-    answers_about,
-    are_alike,
-    candidates_of,
-    canonical_order,
-    rows_of,
-)
+from leafgate_plugins.inference import game
 from leafgate_plugins.inference.membership.planted import Scorer, planted_in_answers, planted_in_shadows
 from leafgate_plugins.inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 
@@ -68,9 +60,9 @@ class LossThreshold(ScoreAttack):
     source = "Yeom, Giacomelli, Fredrikson, Jha, CSF 2018, doi:10.1109/CSF.2018.00027"
 
     def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
-        candidates = candidates_of(known)
-        answers = answers_about(source, known)
-        arranged = answers.at(canonical_order(candidates.table))
+        candidates = game.candidates_of(known)
+        answers = game.answers_about(source, known)
+        arranged = answers.at(game.canonical_order(candidates.table))
         planted = planted_in_answers(arranged, candidates.in_table, known.seed, LossScorer())
         return [MembershipBelief(LossScorer().scores(answers), planted=planted)]
 
@@ -79,7 +71,7 @@ class LossThreshold(ScoreAttack):
 class LossScorer:
     """Scores by the loss, which depend on nothing but the answers."""
 
-    def scores(self, answers: Answers) -> Floats:
+    def scores(self, answers: game.Answers) -> Floats:
         """Minus the loss up to a monotone map: the score of each person's own class, shape (n_people,)."""
         return answers.of_own_class
 
@@ -124,11 +116,11 @@ class ShadowAttack(ScoreAttack):
         return forecast_shadows(self.shadows, known)
 
     def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
-        candidates = candidates_of(known)
-        order = canonical_order(candidates.table)
-        answers = answers_about(source, known).at(order)
+        candidates = game.candidates_of(known)
+        order = game.canonical_order(candidates.table)
+        answers = game.answers_about(source, known).at(order)
         shadows = rearranged(train_shadows(self.shadows, known), order)
-        people = rows_of(candidates.table, order)
+        people = game.rows_of(candidates.table, order)
 
         def fit(models: ShadowModels) -> Scorer:
             return self.fit(models, people, known.seed)
@@ -140,7 +132,7 @@ class ShadowAttack(ScoreAttack):
         attack = scorer if self.fitted_once else fit
         planted: Callable[[float, int], PlantedLeak]
         planted = planted_in_shadows(shadows, candidates.in_table, known.seed, attack, odds)
-        if not are_alike(answers, [Answers(scores_of, shadows.own) for scores_of in shadows.scores]):
+        if not game.are_alike(answers, [game.Answers(scores_of, shadows.own) for scores_of in shadows.scores]):
             planted = no_leak_planted
         return [
             MembershipBelief(
@@ -154,7 +146,7 @@ class ShadowAttack(ScoreAttack):
 
 def no_leak_planted(share: float, repetition: int) -> PlantedLeak:
     """Stands for planted leaks where the shadow models cannot stand for the audited one; InconclusiveError says so."""
-    raise InconclusiveError(UNLIKE)
+    raise InconclusiveError(game.UNLIKE)
 
 
 def rearranged(shadows: ShadowModels, order: NDArray[np.int64]) -> ShadowModels:
@@ -187,7 +179,9 @@ def posterior_odds(
     Source: Zadrozny, Elkan, KDD 2002, doi:10.1145/775047.775151
     """
     targets = range(len(shadows))
-    scores = np.concatenate([fit(shadows.without(t)).scores(Answers(shadows.scores[t], shadows.own)) for t in targets])
+    scores = np.concatenate(
+        [fit(shadows.without(t)).scores(game.Answers(shadows.scores[t], shadows.own)) for t in targets]
+    )
     starts, ratios = _rising_ratios(scores, shadows.trained_on.reshape(-1))
 
     def odds(of: Floats) -> Floats:
