@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, Router, keep_merged, route
 from leafgate.kernel.arrays import Floats, Ids, Mask
 from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Branch, Node, NumericSplit, TreeArrays, children, leaves, tree_arrays
-
-if TYPE_CHECKING:
-    from leafgate.kernel.release import Release
-    from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True, eq=False)

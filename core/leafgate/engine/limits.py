@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import overall_shares_derivable
@@ -33,9 +34,6 @@ from leafgate.kernel.findings import (
 )
 from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
 from leafgate.progress import progress_step
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ATTACK_FAILED = "an attack that must be tried gets at anybody"
 

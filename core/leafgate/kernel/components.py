@@ -16,10 +16,11 @@ from pydantic import BaseModel, Field, field_validator
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.findings import Scored
 from leafgate.kernel.inheritance import FREE, SPECIAL, Inherited, ordered_by, ranked, rule_of
-from leafgate.kernel.knowledge import Knows
+from leafgate.kernel.knowledge import AdversaryKnowledge, Knows, Need
 from leafgate.kernel.options import STRICT as STRICT
 from leafgate.kernel.options import PositiveFloat, people_files
 from leafgate.kernel.oracle import ACCESS_LEVELS, Access
+from leafgate.kernel.schema import Schema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
 
     from leafgate.kernel.arrays import Ids
     from leafgate.kernel.belief import Belief
-    from leafgate.kernel.knowledge import AdversaryKnowledge, Need
     from leafgate.kernel.large_table import LargeTable
     from leafgate.kernel.metrics import Metric
     from leafgate.kernel.policy import Policy
     from leafgate.kernel.release import BuildResult, Release
-    from leafgate.kernel.schema import Schema
     from leafgate.kernel.table import Table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.findings import UNLIMITED, Finding, Report
 from leafgate.kernel.policy import Policy
-
-if TYPE_CHECKING:
-    from leafgate.kernel.table import Table
+from leafgate.kernel.table import Table
 
 MEASURES: dict[Goal, str] = {
     "auc": "The area under the ROC curve (0.5 for a constant)",

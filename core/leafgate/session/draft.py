@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import is_code
-from leafgate.io.tables.frames import cell_text
+from leafgate.io.tables.frames import FrameColumn, cell_text
 from leafgate.ir.features import CategoryCodes, Feature, MissingIndicator, Numeric, Origin, Unresolved, known_by
+from leafgate.ir.model import ModelIR
+from leafgate.kernel.release import Level, Release
 from leafgate.kernel.schema import EXCLUSIVE_ROLES, Column, Role
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
@@ -27,11 +29,6 @@ from leafgate.models.lowering.tests import sends_zero_apart
 from leafgate.session.answers import proposed_answers
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain
 from leafgate.session.proposals import MODEL_GROUP
-
-if TYPE_CHECKING:
-    from leafgate.io.tables.frames import FrameColumn
-    from leafgate.ir.model import ModelIR
-    from leafgate.kernel.release import Level, Release
 
 BETWEEN = "_=-.: "
 """What stands between column and value in names of dummy features."""

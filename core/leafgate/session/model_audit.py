@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from leafgate.errors import DataError, InvalidError, PolicyError, Problem, neare
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
+from leafgate.ir.model import ModelIR
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.findings import TO_DECIDE
 from leafgate.kernel.metrics import Metric
@@ -38,9 +39,6 @@ from leafgate.session.proposals import Proposal, SecretShares, propose
 from leafgate.session.python_text import error_in_python, problem_in_python
 from leafgate.session.run import Session, given_words, session_of
 from leafgate.session.witness import WITNESS_FILE, estimator_answers
-
-if TYPE_CHECKING:
-    from leafgate.ir.model import ModelIR
 
 TABLE_FILE = "people.csv"
 POLICY_SUFFIXES = (".yaml", ".yml")

@@ -12,12 +12,11 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from leafgate.errors import LeafgateError, Problem
-from leafgate.kernel.findings import REPAIR
+from leafgate.kernel.findings import REPAIR, Remedy, Report
 from leafgate.kernel.paths import DocumentPath, format_path, parse_path
 
 if TYPE_CHECKING:
     from leafgate.io.json import JsonObject
-    from leafgate.kernel.findings import Remedy, Report
 
 ARGUMENTS: Mapping[DocumentPath, str] = {
     ("attacks",): "attacks",

@@ -15,11 +15,17 @@ from leafgate.api.data_engines import DataEngine
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError, PolicyError
 from leafgate.io.json import canonical
-from leafgate.kernel.components import DataSource
+from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel.components import AttackModel, DataSource
+from leafgate.kernel.findings import Report
+from leafgate.kernel.knowledge import AdversaryKnowledge
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
+from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
+from leafgate.policy.knowledge import check_facts
 from leafgate.policy.load import each_org, load_policy
+from leafgate.policy.protection import protected
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
 
@@ -27,11 +33,6 @@ if TYPE_CHECKING:
     from leafgate.engine.report import Auditing
     from leafgate.io.release_codec import SealedRelease
     from leafgate.io.tables.frames import FrameTable
-    from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.components import AttackModel
-    from leafgate.kernel.findings import Report
-    from leafgate.kernel.knowledge import AdversaryKnowledge
-    from leafgate.kernel.table import Table
     from leafgate.session.audit import Audit
     from leafgate.session.ledger_releases import GivenLedger
 
@@ -102,7 +103,6 @@ def audit_policy(
         InconclusiveError: the builder failed.
     """
     from leafgate.engine.report import audit_and_report
-    from leafgate.policy.knowledge import check_facts
     from leafgate.session.audit import Audit
 
     if policy.ledger == "required" and policy.origin.ledger is None:
@@ -183,7 +183,6 @@ def granted_knowledge(
         InconclusiveError: the attack needs candidates, and nobody is known who is not in the table.
     """
     from leafgate.engine.knowledge import Adversaries
-    from leafgate.policy.knowledge import check_facts
 
     check_facts(policy, tables.in_memory)
     adversaries = Adversaries(policy, tables, artifact, readers)
@@ -328,7 +327,6 @@ def _read_tables(
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
     from leafgate.io.tables.engines import FEWER_RECORDS, TooManyRecordsError
     from leafgate.io.tables.reader import is_large, read_any_table, read_people, read_population, read_table
-    from leafgate.policy.protection import protected
 
     data, meaning = policy.data, policy.data.meaning()
     main, test_file, control_file = (frames.get(key, getattr(data, key)) for key in ("path", "test", "control"))

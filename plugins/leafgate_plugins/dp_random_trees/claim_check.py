@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -21,15 +21,13 @@ from leafgate.api import (
     TreeBuilder,
     leaves,
 )
+from leafgate.kernel.components import Neighbours
 from leafgate.kernel.evidence import OWN_ACCOUNT
 from leafgate_plugins.dp_random_trees import accounting, randomness
 from leafgate_plugins.dp_random_trees.builder import COMBINE_RULES, SELECTION, most_rows_of_person
 from leafgate_plugins.dp_random_trees.leaf_scores import DECIMALS, summed_scores
 from leafgate_plugins.dp_random_trees.options import BUILDERS, DpLaplaceTrees, DpRandomTrees
 from leafgate_plugins.dp_random_trees.structure import balanced_structure_violations, random_structure_violations
-
-if TYPE_CHECKING:
-    from leafgate.kernel.components import Neighbours
 
 
 def postprocessing_violations(release: Release, k: int) -> Iterator[str]:

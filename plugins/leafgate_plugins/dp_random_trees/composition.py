@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api import InconclusiveError, Score, ScoringContext
+from leafgate.kernel.components import Neighbours
 from leafgate_plugins.dp_random_trees import claim_check
-
-if TYPE_CHECKING:
-    from leafgate.kernel.components import Neighbours
 
 OWN = "this release"
 NO_CLAIM = "it claims no differential privacy, so no epsilon is enough"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from leafgate.api import FileDisclosure as Disclosure
 from leafgate.api import (
     InconclusiveError,
     Learner,
@@ -22,18 +24,14 @@ from leafgate.api import (
 )
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, scrub_command
 from leafgate.kernel.options import PolicyFile
-from leafgate.kernel.release import ADDED_UP, NOT_STATED, RARE_CLASSES, Severity
+from leafgate.kernel.release import ADDED_UP, NOT_STATED, RARE_CLASSES, ModelReading, Severity
 from leafgate.models.lowering.encoding import Encoding
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
-    from leafgate.api import FileDisclosure as Disclosure
     from leafgate.api import LargeTable, Release, Schema, Table
     from leafgate.io.release_codec import SealedRelease
-    from leafgate.kernel.release import ModelReading
     from leafgate.readers import ModelReader
 
 

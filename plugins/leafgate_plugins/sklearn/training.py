@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.feature_matrix import (
     FeatureMatrix,
@@ -19,13 +20,8 @@ from leafgate.algorithms.induction.feature_matrix import (
     not_installed,
     plain_data,
 )
-from leafgate.api import InconclusiveError, Learner
+from leafgate.api import InconclusiveError, Learner, Table
 from leafgate.readers import ObjectView
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from leafgate.api import Table
 
 TREE = (
     "ccp_alpha class_weight criterion max_depth max_features max_leaf_nodes min_impurity_decrease min_samples_leaf "

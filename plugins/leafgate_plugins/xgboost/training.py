@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.algorithms.induction import feature_matrix
-from leafgate.api import Learner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from leafgate.api import Table
+from leafgate.api import Learner, Table
 
 CLASSIFIER, REGRESSOR = "xgboost.XGBClassifier", "xgboost.XGBRegressor"
 OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api import Metric
 from leafgate.commands.sweep.words import SWEEP_FORMAT, near_end, setting_words, worst_finding
@@ -16,10 +16,8 @@ from leafgate.disclosure.wording import number_words
 from leafgate.io.json import JsonObject
 from leafgate.io.text import shorten
 from leafgate.kernel.findings import EXIT_CODES
+from leafgate.kernel.policy import Policy
 from leafgate.search.picture import Dot, picture
-
-if TYPE_CHECKING:
-    from leafgate.kernel.policy import Policy
 
 MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
 

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from leafgate.api import (
     AdversaryKnowledge,
     Floats,
     InconclusiveError,
+    Mechanism,
     MechanismBelief,
     Release,
     Schema,
@@ -28,11 +29,7 @@ from leafgate.api import (
 from leafgate.kernel.tree import iterate_nodes
 from leafgate_plugins.dp_random_trees.distinguish.features import released_features
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
-from leafgate_plugins.dp_random_trees.options import BUILDERS
-
-if TYPE_CHECKING:
-    from leafgate.api import Mechanism
-    from leafgate_plugins.dp_random_trees.options import Distinguish
+from leafgate_plugins.dp_random_trees.options import BUILDERS, Distinguish
 
 
 def from_errors(caught: tuple[int, int], alarms: tuple[int, int], delta: float, confidence: float) -> float:
