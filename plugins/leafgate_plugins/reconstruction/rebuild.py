@@ -10,20 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    MORE,
-    AdversaryKnowledge,
-    AttackModel,
-    AuditorOnly,
-    InconclusiveError,
-    PositiveFloat,
-    Release,
-    Schema,
-    Table,
-    TableBelief,
-    lazy,
-    leaves,
-)
+from leafgate import api
 from leafgate.kernel.training_rows import TrainingRows
 from leafgate_plugins.reconstruction.leaf_records import BY_MARGINALS, FERRY, FITTING, OF_MARGINALS
 
@@ -32,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.algorithms import routing
-    from leafgate.api import Mask
     from leafgate_plugins.reconstruction import leaf_records, marginals
     from leafgate_plugins.reconstruction.forest import assignment, bags, bounds, draws, regions, targets
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
@@ -40,12 +26,12 @@ if TYPE_CHECKING:
     from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
     from leafgate_plugins.reconstruction.marginals import Marginal
 else:
-    np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
+    np, pd, routing = api.lazy("numpy"), api.lazy("pandas"), api.lazy("leafgate.algorithms.routing")
     leaf_records, marginals = (
-        lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("leaf_records", "marginals")
+        api.lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("leaf_records", "marginals")
     )
     assignment, bags, bounds, draws, regions, targets = (
-        lazy(f"leafgate_plugins.reconstruction.forest.{name}")
+        api.lazy(f"leafgate_plugins.reconstruction.forest.{name}")
         for name in ("assignment", "bags", "bounds", "draws", "regions", "targets")
     )
 
@@ -67,7 +53,7 @@ TOO_MANY_ROWS = "the seeds give back which rows each tree drew, but rows and cel
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
 
 
-class Rebuild(AttackModel):
+class Rebuild(api.AttackModel):
     """Rebuild the table from the counts on all leaves of all trees, and prove what every such table has.
 
     The columns are those that the trees test, and the class or number that they predict. Files of models often count
@@ -76,7 +62,7 @@ class Rebuild(AttackModel):
 
     use: Literal["rebuild"] = "rebuild"
 
-    time_limit: Annotated[PositiveFloat | None, MORE] = Field(
+    time_limit: Annotated[api.PositiveFloat | None, api.MORE] = Field(
         120.0,
         description="Seconds after which nothing more is searched: 60 % for single columns and the table, the rest "
         "for what trees prove together. What is proved by then holds, and the table is the best that was found.",
@@ -109,7 +95,7 @@ class Rebuild(AttackModel):
         f"margins: A. Dobra, S. E. Fienberg, PNAS 97(22), 2000, doi:10.1073/pnas.97.22.11885; {FITTING}"
     )
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.TableBelief]:
         """The rebuilt records, as many as the trees count people whom nobody knows.
 
         Raises InconclusiveError where no tree counts whole people on all its leaves, in the release or in its file, and
@@ -119,7 +105,7 @@ class Rebuild(AttackModel):
         seconds = float("inf") if self.time_limit is None else self.time_limit
         rows, by_class = known.rows, _counts_by_class(release)
         if not by_class and rows is None:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 NO_ROWS, remedy="leave this attack out where nobody sees how many people leaves have"
             )
         if release.count_semantics == "bootstrap" if by_class else rows is not None and rows.drawn:
@@ -127,7 +113,7 @@ class Rebuild(AttackModel):
         counted_rows = None if by_class else rows
         try:
             forest = _forest(release, known.complete_schema, counted_rows)
-        except InconclusiveError:
+        except api.InconclusiveError:
             if known.set_apart is None:
                 raise
             known = replace(known, set_apart=None, hardly_missing=frozenset())  # trees without them count differently
@@ -154,7 +140,7 @@ class Rebuild(AttackModel):
                 others = _without_sums_of_known(others, release, people, known.schema.target.name)
             _add_predicted(records, forest, found, others, known)
         return [
-            TableBelief(
+            api.TableBelief(
                 records,
                 proved_cells=limits.proved_cells,
                 proved_most=limits.proved_most(forest, all_used=not unused and predictions_used),
@@ -164,15 +150,15 @@ class Rebuild(AttackModel):
         ]
 
 
-def _counts_by_class(release: Release) -> bool:
+def _counts_by_class(release: api.Release) -> bool:
     """Do leaves of the release count people by class, or draws of them?"""
     is_read = release.count_semantics in {"exact", "bootstrap"}
-    return is_read and any(leaf.counts is not None for tree in release.trees for leaf in leaves(tree))
+    return is_read and any(leaf.counts is not None for tree in release.trees for leaf in api.leaves(tree))
 
 
 def _of_draws(
-    release: Release, known: AdversaryKnowledge, start: float, seconds: float, *, by_class: bool
-) -> TableBelief:
+    release: api.Release, known: api.AdversaryKnowledge, start: float, seconds: float, *, by_class: bool
+) -> api.TableBelief:
     """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
 
     Where the file has the seeds of the bootstraps it is the table of which they draw what the leaves count, and where
@@ -209,7 +195,7 @@ def _of_draws(
     all_used = together == len(forest.trees) and not unused and not each_row_once
     unfinished = _unfinished(agrees=not wrong, all_used=all_used, predictions_used=by_class)
     unfinished = TIME_IS_OVER if is_over and wrong is None else unfinished
-    belief = TableBelief(records, unfinished=unfinished, evidence=evidence)
+    belief = api.TableBelief(records, unfinished=unfinished, evidence=evidence)
     if rows is None or rows.people is None or not rows.drawn:
         return belief
     of_people = regions.Forest.of_rows(release, known.schema, rows)
@@ -234,7 +220,7 @@ def _add_predicted(
     forest: Forest,
     found: Sequence[Assignment | None],
     rows: TrainingRows,
-    known: AdversaryKnowledge,
+    known: api.AdversaryKnowledge,
 ) -> None:
     """Add to the records what the model predicts, where sums of it follow from the file."""
     outputs = targets.LeafSums.of(forest, rows)
@@ -242,7 +228,7 @@ def _add_predicted(
         records[known.schema.target.name] = targets.predicted_cells(outputs, found[0].leaf, known.schema.target)
 
 
-def _people_with_cells(known: AdversaryKnowledge) -> list[Table]:
+def _people_with_cells(known: api.AdversaryKnowledge) -> list[api.Table]:
     """The people whose cells are taken out of all counts: those who are set apart, and those whom the policy grants."""
     apart, people = known.set_apart, known.people
     if apart is not None and people is not None:
@@ -250,13 +236,13 @@ def _people_with_cells(known: AdversaryKnowledge) -> list[Table]:
     return [each for each in (apart, people) if each is not None and each.total_weight]
 
 
-def _forest(release: Release, schema: Schema, rows: TrainingRows | None) -> Forest:
+def _forest(release: api.Release, schema: api.Schema, rows: TrainingRows | None) -> Forest:
     """The forest by the classes that leaves count, or by the rows that a file counts."""
     return regions.Forest.of(release, schema) if rows is None else regions.Forest.of_rows(release, schema, rows)
 
 
 def _without_known(
-    forest: Forest, release: Release, people: Table, *, apart: bool
+    forest: Forest, release: api.Release, people: api.Table, *, apart: bool
 ) -> tuple[Forest, int, tuple[str, ...]]:
     """The forest of all but these people, how many of them were taken out, and why they were not.
 
@@ -277,17 +263,17 @@ def _without_known(
         leaf = regions.positions(tree.leaf, routing.leaf_numbers(release.trees[number], people).astype(np.int64))
         taken = np.zeros_like(tree.people)
         if (leaf < 0).any() and not apart:
-            raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
+            raise api.InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
         np.add.at(taken, (leaf[leaf >= 0], label[leaf >= 0]), people.weight[leaf >= 0])
         trees.append(replace(tree, people=tree.people - taken))
         if (trees[-1].people < 0).any():
-            raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
+            raise api.InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
     if not trees[0].people.any():
-        raise InconclusiveError("everybody is known, so that there is nothing to rebuild")
+        raise api.InconclusiveError("everybody is known, so that there is nothing to rebuild")
     return replace(forest, trees=tuple(trees)), people.total_weight, ()
 
 
-def _without_sums_of_known(rows: TrainingRows, release: Release, people: Table, target: str) -> TrainingRows:
+def _without_sums_of_known(rows: TrainingRows, release: api.Release, people: api.Table, target: str) -> TrainingRows:
     """What the file states of the others; no sums where nobody knows what the model predicts of these people."""
     if target not in people.schema:
         return replace(rows, sums=())
@@ -325,7 +311,7 @@ def _near(parts: ColumnParts) -> float:
     return float(NEAR * (high - low))
 
 
-def _records(forest: Forest, found: Sequence[Assignment | None], known: AdversaryKnowledge) -> pd.DataFrame:
+def _records(forest: Forest, found: Sequence[Assignment | None], known: api.AdversaryKnowledge) -> pd.DataFrame:
     """A record for each person: a cell of each column within what her leaves leave open."""
     there = [(name, each) for name, each in zip(forest.classes, found, strict=True) if each is not None]
     order = range(len(forest.trees))
@@ -366,7 +352,7 @@ def _cells_of_class(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Gen
     return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng)
 
 
-def _reach(parts: ColumnParts, own: Spans | Subsets) -> Mask:
+def _reach(parts: ColumnParts, own: Spans | Subsets) -> api.Mask:
     """Which parts each person can have; the last part of a column of numbers is a missing cell."""
     reach = own.reach
     if not parts.values and not parts.column.missing:
@@ -374,7 +360,7 @@ def _reach(parts: ColumnParts, own: Spans | Subsets) -> Mask:
     return reach
 
 
-def _spread_over(parts: ColumnParts, reach: Mask) -> leaf_records.Parts:
+def _spread_over(parts: ColumnParts, reach: api.Mask) -> leaf_records.Parts:
     """The column with the parts that each person can have."""
     starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
     if parts.values:
@@ -394,7 +380,7 @@ def _evidence(
     found: Sequence[Assignment | None],
     known: int,
     unused: Sequence[str],
-    set_apart: Table | None,
+    set_apart: api.Table | None,
 ) -> dict[str, Any]:
     """What reports say of the attack. Numbers that follow from people who are known are for auditors."""
     missed = sum(each.missed for each in found if each is not None)
@@ -411,12 +397,14 @@ def _evidence(
         counted = {key: sum(each[key] for each in pairs) for key in pairs[0]}
         evidence["pairs_of_leaves"] = counted | {"pairs_of_trees": len(pairs)}
     if set_apart is not None:
-        evidence["not_judged"] = AuditorOnly(
+        evidence["not_judged"] = api.AuditorOnly(
             f"{set_apart.total_weight} people with missing cells that hardly anybody has"
         )
     if known:
         numbers = {**evidence, "known_people": known}
-        evidence = {key: each if isinstance(each, AuditorOnly) else AuditorOnly(each) for key, each in numbers.items()}
+        evidence = {
+            key: each if isinstance(each, api.AuditorOnly) else api.AuditorOnly(each) for key, each in numbers.items()
+        }
     if unused:
         evidence["unused"] = list(unused)
     return evidence
