@@ -220,9 +220,7 @@ class EngineTable:
 
     def _digest_since(self, before: list[tuple[int, ...]]) -> str:
         """The digest of the files' bytes; InconclusiveError if they are not what they were."""
-        # of several files the digest of their digests, a line each
-        digests = [digest(path, DataError) for path in self.paths]
-        sha256 = content_digest("\n".join(digests).encode()) if len(digests) > 1 else "".join(digests)
+        sha256 = _digest(self.paths)
         if _state(self.paths) != before:
             remedy = "audit a copy that nobody writes"
             raise InconclusiveError("changed while it was read", place=self.place, remedy=remedy)
@@ -345,6 +343,12 @@ def _free_name(names: Sequence[str]) -> str:
 def _state(paths: Sequence[Path]) -> list[tuple[int, ...]]:
     """What changes when files are written."""
     return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in map(os.stat, paths)]
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    """The digest of a file's bytes; of several files, that of their digests, a line each; empty without files."""
+    digests = [digest(path, DataError) for path in paths]
+    return content_digest("\n".join(digests).encode()) if len(digests) > 1 else "".join(digests)
 
 
 def blocks_of(path: Path) -> Iterator[bytes]:
