@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from leafgate.api.registry import Plugins
-from leafgate.engine.audit import Announce, Outcome, apply_waivers, audit, audit_others
+from leafgate.engine.audit import Announce, AuditOutcome, apply_waivers, audit, audit_others
 from leafgate.engine.checks import at_builder
 from leafgate.engine.figures import affected, guesses, tree_view
 from leafgate.engine.knowledge import ControlCheck
@@ -163,7 +163,7 @@ class Auditing:
         return Audit(report, artifact, stopwatch.seconds)
 
     def _counted_by_persons(
-        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
+        self, outcome: AuditOutcome, findings: Sequence[Finding], stopwatch: Stopwatch
     ) -> Sequence[Finding]:
         """The findings, with those about columns that may number the people, where limits counted by them break."""
         if not outcome.adversaries.table.suspected:
@@ -175,7 +175,7 @@ class Auditing:
             return columns.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
     def _with_spellings_merged(
-        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
+        self, outcome: AuditOutcome, findings: Sequence[Finding], stopwatch: Stopwatch
     ) -> Sequence[Finding]:
         """The findings, with those about values of a secret or a class that may be one value in several spellings."""
         adversaries = outcome.adversaries
@@ -189,7 +189,7 @@ class Auditing:
             return audit_of_spellings.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
     def _without_unanswered(
-        self, outcome: Outcome, findings: Sequence[Finding], stopwatch: Stopwatch
+        self, outcome: AuditOutcome, findings: Sequence[Finding], stopwatch: Stopwatch
     ) -> Sequence[Finding]:
         """The findings, with those about values that may be no answers, where limits on the others break."""
         doubts = {
@@ -203,7 +203,7 @@ class Auditing:
         with stopwatch("answers"):
             return answers.completed(findings, lambda others: audit_others(others, self.plugins, self.today))
 
-    def _with_people_left_out(self, outcome: Outcome, stopwatch: Stopwatch) -> Sequence[Finding]:
+    def _with_people_left_out(self, outcome: AuditOutcome, stopwatch: Stopwatch) -> Sequence[Finding]:
         """The findings, inconclusive where they may not hold with the people who were left out for missing cells."""
         artifact = outcome.adversaries.artifact
         if self.incomplete is None or artifact.built or artifact.release.claims_differential_privacy:

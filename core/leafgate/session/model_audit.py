@@ -246,8 +246,8 @@ class _Tables:
         without_answer: the columns whose missing cells say that the value is not recorded.
     """
 
-    people: session_people.People
-    others: Mapping[str, session_people.People]
+    people: session_people.PeopleInMemory
+    others: Mapping[str, session_people.PeopleInMemory]
     known: Collection[str]
     without_answer: Collection[str] = ()
 
@@ -426,7 +426,9 @@ class _Subject:
         return estimator_answers(self.model, table, draft.columns, draft.specs, self.read, self.class_order, missing)
 
 
-def _proposal(people: session_people.People, draft: TableDraft, harmless: Sequence[str], *, control: bool) -> Proposal:
+def _proposal(
+    people: session_people.PeopleInMemory, draft: TableDraft, harmless: Sequence[str], *, control: bool
+) -> Proposal:
     """The attacks and limits that leafgate proposes for the class of these people, or for the first other secret."""
     secrets = [name for name, each in draft.specs.items() if "sensitive" in _roles_in(each)]
     if harmless and people.target not in secrets:

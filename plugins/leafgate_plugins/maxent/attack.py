@@ -16,7 +16,7 @@ from leafgate.kernel.belief import Certainty
 from leafgate_plugins.maxent.counting.posterior import counting_posterior
 from leafgate_plugins.maxent.problem.build import Model, build_model
 from leafgate_plugins.maxent.problem.leaf_constraints import leaf_statistics
-from leafgate_plugins.maxent.problem.problem import Outcome, Problem, SolveSettings
+from leafgate_plugins.maxent.problem.problem import EntropyMaximum, Problem, SolveSettings
 from leafgate_plugins.maxent.problem.split_constraints import SplitConstraints
 from leafgate_plugins.maxent.problem.tree_index import TreeIndex
 from leafgate_plugins.maxent.solve.active_set import solve
@@ -77,7 +77,7 @@ def group_explainer(model: Model, groups: api.Ids) -> Callable[[int], str]:
     return explain
 
 
-def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
+def solution_evidence(model: Model, outcome: EntropyMaximum) -> dict[str, Any]:
     """Solver, constraints and optimality gap of a solution; what depends on cells of people is for auditors only."""
     problem = model.problem
     constraints = count_by_kind(problem.linear) | {"internal": sum(map(len, problem.split_constraints))}
@@ -101,7 +101,7 @@ def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
     return document
 
 
-def _describe_binding(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
+def _describe_binding(problem: Problem, outcome: EntropyMaximum) -> list[Mapping[str, Any]]:
     """The split constraints with the largest duals, in words."""
     items: list[Mapping[str, Any]] = []
     for each in outcome.binding[:MAX_BINDING]:
@@ -268,7 +268,7 @@ def groups_of(model: Model, known: api.AdversaryKnowledge) -> api.Ids:
 
 
 def _cost_of_unknown_members(
-    known: api.AdversaryKnowledge, full: Model, full_outcome: Outcome, model: Model, outcome: Outcome
+    known: api.AdversaryKnowledge, full: Model, full_outcome: EntropyMaximum, model: Model, outcome: EntropyMaximum
 ) -> dict[str, float]:
     """Conditional entropy of the class, in nats per person of the table, with and without known membership."""
     weight = known.weight / known.weight.sum()

@@ -26,9 +26,9 @@ from leafgate_plugins.onnx.written_features import (
     ML,
     OTHER_FORMAT,
     PLACE,
-    Asked,
     Columns,
     Question,
+    WrittenFeature,
     add_features,
     asked_of,
     questions_of,
@@ -154,7 +154,9 @@ def _filled(tree: TreeIR, values: Floats) -> TreeIR:
     return replace(tree, values=values, counts=None, size=None, numbers=())
 
 
-def _written(model: ModelIR, tree: TreeIR, asked: Mapping[Question, Asked], position: Mapping[Question, int]) -> TreeIR:
+def _written(
+    model: ModelIR, tree: TreeIR, asked: Mapping[Question, WrittenFeature], position: Mapping[Question, int]
+) -> TreeIR:
     """The tree over the features of the file, with tests of doubles alone."""
     inner = tree.feature != LEAF
     threshold, missing_low = np.zeros(tree.nodes), np.where(inner, tree.flag("missing_low"), False)

@@ -16,7 +16,7 @@ import numpy as np
 from leafgate.api.registry import load_plugins
 from leafgate.commands.desk.cases import FACTS, POLICY, Case, ColumnFacts, Facts, ModelFacts, Role
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.commands.desk.questions import QUESTIONS, Asked
+from leafgate.commands.desk.questions import QUESTIONS, CaseInQuestion
 from leafgate.commands.scaffold.policy import (
     MANY,
     Draft,
@@ -57,8 +57,8 @@ def read_files(folder: Path) -> int:
         if release:
             policy = _of_release(policy, release, files["model"].name)
         for question in QUESTIONS:
-            if (answer := case.record.answers.get(question.name)) and question.fields(Asked(facts, policy)):
-                policy = question.answered(Asked(facts, policy), answer.fields)
+            if (answer := case.record.answers.get(question.name)) and question.fields(CaseInQuestion(facts, policy)):
+                policy = question.answered(CaseInQuestion(facts, policy), answer.fields)
         write_file(folder / POLICY, policy.text.encode(), OWNER_ONLY)
     write_file(folder / FACTS, readable(facts.model_dump()), OWNER_ONLY)
     return 0

@@ -23,7 +23,7 @@ MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SweepOutcome:
     """All results in order; the findings to plot and to choose by: `utility` and `protection`, where there are any.
 
     `policy` is the name of the policy they are points of.
@@ -49,13 +49,13 @@ class Outcome:
         return EXIT_CODES["pass" if "pass" in verdicts else "fail" if "fail" in verdicts else "inconclusive"]
 
 
-def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome:
+def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> SweepOutcome:
     """The outcome, with the policy's first utility metric (else its first cost) and its first protection metric."""
     metrics: list[Metric] = [metric for policy in policies for metric in policy.metrics]
     whole = [metric for metric in metrics if not metric.judges]
     utility = [metric.called for of in ("use", "cost") for metric in whole if metric.measures == of]
     protection = [metric.called for metric in metrics if metric.judges]
-    return Outcome(results, _first(utility), _first(protection), policies[0].name)
+    return SweepOutcome(results, _first(utility), _first(protection), policies[0].name)
 
 
 def _first(names: Sequence[str]) -> str | None:
@@ -81,13 +81,13 @@ def value_of(result: Result, metric: str | None) -> Any:
     return None if finding is None else finding["value"]
 
 
-def columns_of(outcome: Outcome) -> list[str]:
+def columns_of(outcome: SweepOutcome) -> list[str]:
     """Every limit that some point was held against, in the order they first appear."""
     reports = [result.report for result in outcome.results if result.report is not None]
     return list(dict.fromkeys(f["id"] for report in reports for f in report["findings"] if f["limit"]))
 
 
-def as_csv(outcome: Outcome) -> bytes:
+def as_csv(outcome: SweepOutcome) -> bytes:
     """One line a point: swept values, verdict, the value of each finding (masked counts in words), broken limits."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
@@ -115,7 +115,7 @@ def _cell(finding: Mapping[str, Any]) -> str:
     return number_words(value) if isinstance(value, Mapping) else repr(float(value))
 
 
-def as_document(outcome: Outcome, audience: str, *, numbers: bool = True) -> dict[str, Any]:
+def as_document(outcome: SweepOutcome, audience: str, *, numbers: bool = True) -> dict[str, Any]:
     """The outcome as JSON; each point names the folder its files went to, and with `numbers` its findings."""
     best = outcome.best
     return {
@@ -142,7 +142,7 @@ def _point(result: Result, *, numbers: bool) -> dict[str, Any]:
     }
 
 
-def table_lines(outcome: Outcome, *, numbers: bool = True) -> Iterator[str]:
+def table_lines(outcome: SweepOutcome, *, numbers: bool = True) -> Iterator[str]:
     """The outcome as a table for people, and the release to take; without `numbers` the verdicts alone."""
     metrics = [name for name in (outcome.protection, outcome.utility) if name is not None and numbers]
     rows = [[*outcome.results[0].point.values, *metrics, "verdict"]]
@@ -167,7 +167,7 @@ def _word(finding: Mapping[str, Any] | None) -> str:
     return number_words(finding["value"]) if finding["value"] is not None else _cell(finding)
 
 
-def _verdict(outcome: Outcome, *, numbers: bool) -> str:
+def _verdict(outcome: SweepOutcome, *, numbers: bool) -> str:
     best = outcome.best
     if best is None:
         return "No release passes the policy."

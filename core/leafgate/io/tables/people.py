@@ -164,7 +164,7 @@ def _different(people: NDArray[np.int64], rows: NDArray[np.bool_], person: NDArr
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class TypedRecords:
     """Records of people, whose cells have a meaning.
 
     Attributes:
@@ -190,7 +190,7 @@ class People:
     marks: Marks
 
     @classmethod
-    def of(cls, records: Records, schema: Schema, data: Data, place: str) -> People:
+    def of(cls, records: Records, schema: Schema, data: Data, place: str) -> TypedRecords:
         """The people of these records; DataError for whatever does not fit the policy."""
         if not len(records):
             raise DataError("the file holds no rows", place=place)

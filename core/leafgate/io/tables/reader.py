@@ -26,7 +26,7 @@ from leafgate.io.tables.cells import (
 from leafgate.io.tables.csv import COMMENTED, below_header, read_cells, read_csv
 from leafgate.io.tables.engines import EngineError, EngineTable, TooManyRecordsError, blocks_of, open_engine_table
 from leafgate.io.tables.frames import FrameTable
-from leafgate.io.tables.people import Counting, People
+from leafgate.io.tables.people import Counting, TypedRecords
 from leafgate.io.tables.plain_csv import is_plain
 from leafgate.io.tables.records import Records, text_cells
 from leafgate.io.tables.typed_cells import missing
@@ -276,7 +276,7 @@ class _Reading:
     def _people(
         self, records: Records, names: Sequence[str], schema: Schema, *, count_cells: bool
     ) -> Table | LargeTable:
-        people = People.of(records, schema, self.data, self.place)
+        people = TypedRecords.of(records, schema, self.data, self.place)
         repeated = self._repeated_identifiers(people, names)
         suspected = people.suspected(repeated)
         counts = self._cell_counts(people.counting, names) if count_cells else {}
@@ -315,7 +315,7 @@ class _Reading:
 
         return self._by_engine_again(lambda table: {name: counted_by(table, name) for name in names})
 
-    def _repeated_identifiers(self, people: People, names: Sequence[str]) -> tuple[str, ...]:
+    def _repeated_identifiers(self, people: TypedRecords, names: Sequence[str]) -> tuple[str, ...]:
         """The identifier columns with a value, other than a missing one, in several of the rows that stay."""
         identifiers = [name for name, spec in self.data.columns.items() if "identifier" in spec.role and name in names]
         texts = people.records.texts

@@ -77,7 +77,7 @@ def determining_columns(case: api.ScoringContext, targets: api.Targets) -> tuple
 
 
 @dataclass(frozen=True)
-class Asked:
+class TargetBelief:
     """A belief about targets beside the truth; `named` is the value that a positive predictive value is of, if any."""
 
     case: api.ScoringContext
@@ -205,7 +205,7 @@ class AttributeLeak(api.ReleaseAtMost):
         return "verdict" if self.measure == "mcc" else self.public
 
     def score(self, case: api.ScoringContext) -> api.Score:
-        asked, error = Asked(case, self.value), (1 - self.confidence) / case.comparisons
+        asked, error = TargetBelief(case, self.value), (1 - self.confidence) / case.comparisons
         table, control = asked.groups
         if not len(table) or not len(control):
             raise api.InconclusiveError("there are no targets in the table, or none in the control")
@@ -237,11 +237,11 @@ class AttributeLeak(api.ReleaseAtMost):
             evidence=evidence,
         )
 
-    def top_of(self, asked: Asked) -> int:
+    def top_of(self, asked: TargetBelief) -> int:
         """Of how many people the positive predictive value is, at most all of each group."""
         return min(self.top, *map(len, asked.groups))
 
-    def _sensitivity(self, asked: Asked) -> float:
+    def _sensitivity(self, asked: TargetBelief) -> float:
         """The most by which one person of the table or the control moves the larger leak; 0 where nothing bounds it.
 
         A person counts for both the attack and the imputation, and may move from one group to the other. The release
@@ -253,7 +253,7 @@ class AttributeLeak(api.ReleaseAtMost):
         sizes = [min([*sizes, self.top])] * 2 if self.measure == "ppv" else sizes
         return math.fsum(2 / size for size in sizes)
 
-    def _without_identical(self, asked: Asked, error: float) -> dict[str, float]:
+    def _without_identical(self, asked: TargetBelief, error: float) -> dict[str, float]:
         """The leak over those people of the control who are identical to nobody in the table; it is not judged.
 
         The model says of them what it says of people in the table. Empty where everybody in the control is identical.
@@ -264,7 +264,7 @@ class AttributeLeak(api.ReleaseAtMost):
         leaks = leaks_of(self.measure, asked.groups[0], others, self.top, error)
         return {**leaks.over_control.document(), "control": len(others)}
 
-    def _columns(self, asked: Asked) -> dict[str, dict[str, float]]:
+    def _columns(self, asked: TargetBelief) -> dict[str, dict[str, float]]:
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
         table, control = asked.groups
         top = self.top_of(asked)
@@ -284,7 +284,9 @@ class AttributeLeak(api.ReleaseAtMost):
             },
         }
 
-    def _words(self, asked: Asked, columns: dict[str, dict[str, float]], leaks: Leaks, smallest: float | None) -> str:
+    def _words(
+        self, asked: TargetBelief, columns: dict[str, dict[str, float]], leaks: Leaks, smallest: float | None
+    ) -> str:
         """The columns, both leaks and which leaks the attack would see, for auditors."""
         table, control = asked.groups
         numbers = {name: f"{column[self.measure]:.3g}" for name, column in columns.items()}
@@ -402,7 +404,7 @@ def planted_posterior(belief: api.AttributeBelief, values: api.Codes, leaking: a
     return numbers
 
 
-def planted_leak(metric: AttributeLeak, asked: Asked, size: float, error: float, repetition: int) -> Estimate:
+def planted_leak(metric: AttributeLeak, asked: TargetBelief, size: float, error: float, repetition: int) -> Estimate:
     """The larger leak that the attack shows where one of this size is planted.
 
     Values of all targets are drawn from the imputation's posterior, so that other columns say of them what they say of
@@ -422,13 +424,13 @@ def planted_leak(metric: AttributeLeak, asked: Asked, size: float, error: float,
     return leaks_of(metric.measure, people.where(in_table), people.where(~in_table), metric.top, error).larger
 
 
-def largest_leak(metric: AttributeLeak, asked: Asked) -> float:
+def largest_leak(metric: AttributeLeak, asked: TargetBelief) -> float:
     """What an attack that knows everything would gain over imputation for people of the table."""
     people = asked.groups[0]
     return gain_of_knowing(metric.measure, metric.top_of(asked), people, np.ones(len(people), dtype=bool))
 
 
-def leak_power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
+def leak_power_problem(metric: AttributeLeak, asked: TargetBelief, error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
     Where no tree tests the column there is no leak. Elsewhere the attack sees it where the interval is above 0, so that
@@ -457,7 +459,7 @@ def leak_power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str
     return UNBREAKABLE if problem and not is_possible else problem
 
 
-def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, error: float) -> float | None:
+def smallest_detectable(metric: AttributeLeak, asked: TargetBelief, leak: Estimate, error: float) -> float | None:
     """The smallest of some sizes such that the attack sees that there is a leak; None where it sees none.
 
     Where a leak is planted, nothing else makes the attack differ from imputation. What the audited model says of people
@@ -507,7 +509,7 @@ class AttributeCertain(api.ReleaseAtMost):
     source = "counting; the interval by Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404"
 
     def score(self, case: api.ScoringContext) -> api.Score:
-        asked = Asked(case)
+        asked = TargetBelief(case)
         if asked.belief.certain is None:
             raise api.UnreadableError("the attack proves no values")
         certain, in_table = np.asarray(asked.belief.certain), asked.in_table
@@ -549,7 +551,7 @@ NOT_ALL_ASKED = (
 )
 
 
-def _certain_words(asked: Asked, proved: api.Mask, right: api.Mask) -> str:
+def _certain_words(asked: TargetBelief, proved: api.Mask, right: api.Mask) -> str:
     """Of how many people a value is proved, how often rightly, and whom imputation would guess, for auditors."""
     in_table = asked.in_table
     inside, outside = proved & in_table, proved & ~in_table

@@ -44,7 +44,7 @@ Sizes = tuple[int, int]
 """How many members and how many others."""
 
 
-class People(NamedTuple):
+class RankedCandidates(NamedTuple):
     """Candidates, or some of them, as a metric compares them.
 
     Attributes:
@@ -71,9 +71,9 @@ class People(NamedTuple):
         """How many members and others there are."""
         return len(self.members), len(self.others)
 
-    def where(self, mask: api.Mask) -> People:
+    def where(self, mask: api.Mask) -> RankedCandidates:
         """Some of them."""
-        return People(self.ranks[mask], self.in_table[mask])
+        return RankedCandidates(self.ranks[mask], self.in_table[mask])
 
 
 def ranks_of(scores: NDArray[Any], excluded: NDArray[Any] | None = None) -> Ranks:
@@ -88,7 +88,7 @@ def ranks_of(scores: NDArray[Any], excluded: NDArray[Any] | None = None) -> Rank
 
 
 @dataclass(frozen=True)
-class Guessed:
+class CandidateBelief:
     """A belief about candidates beside the truth."""
 
     case: api.ScoringContext
@@ -99,9 +99,9 @@ class Guessed:
         return self.case.require_belief(api.MembershipBelief)
 
     @cached_property
-    def everybody(self) -> People:
+    def everybody(self) -> RankedCandidates:
         """All candidates."""
-        return People(ranks_of(self.belief.scores, self.belief.excluded), self.case.membership.in_table)
+        return RankedCandidates(ranks_of(self.belief.scores, self.belief.excluded), self.case.membership.in_table)
 
     @cached_property
     def single_out(self) -> api.Mask:
@@ -114,7 +114,7 @@ class Guessed:
         record, single = self._public_record
         return int(np.bincount(record[single]).max()) if single.any() else 1
 
-    def people(self, group: Group) -> People:
+    def people(self, group: Group) -> RankedCandidates:
         """The candidates of a group."""
         return self.everybody if group == "everybody" else self.everybody.where(self.single_out)
 
@@ -189,7 +189,7 @@ class MembershipRate(api.ReleaseAtMost):
         return (1 - self.confidence) / case.comparisons / len(self.groups)
 
     def score(self, case: api.ScoringContext) -> api.Score:
-        guessed, error = Guessed(case), self.error_in(case)
+        guessed, error = CandidateBelief(case), self.error_in(case)
         groups = {group: guessed.people(group) for group in GROUPS}
         judged = {group: groups[group] for group in self.groups if len(groups[group].members)}
         if not judged:
@@ -221,7 +221,7 @@ class MembershipRate(api.ReleaseAtMost):
             evidence=evidence,
         )
 
-    def _sensitivity(self, guessed: Guessed, judged: dict[Group, People]) -> float:
+    def _sensitivity(self, guessed: CandidateBelief, judged: dict[Group, RankedCandidates]) -> float:
         """The most by which one person moves the rate.
 
         Somebody who joins the table takes all with the same public record out of the single-outs.
@@ -233,7 +233,7 @@ class MembershipRate(api.ReleaseAtMost):
         ]
         return max(moved, default=1.0)
 
-    def facts(self, guessed: Guessed, error: float) -> dict[str, Any]:
+    def facts(self, guessed: CandidateBelief, error: float) -> dict[str, Any]:
         """More evidence: the curve, and the smallest leak that the attack can see."""
         everybody = guessed.everybody
         return {
@@ -241,7 +241,7 @@ class MembershipRate(api.ReleaseAtMost):
             "smallest_detectable": smallest_detectable(self, guessed.belief, everybody.sizes, error),
         }
 
-    def _seen_words(self, guessed: Guessed, facts: dict[str, Any]) -> str:
+    def _seen_words(self, guessed: CandidateBelief, facts: dict[str, Any]) -> str:
         """Which planted leaks the attack sees."""
         if "smallest_detectable" not in facts:
             return ""
@@ -253,17 +253,17 @@ class MembershipRate(api.ReleaseAtMost):
         size = f" that multiply the odds of members' own classes by {PLANTED_ODDS:g}" if ours else ""
         return f"of planted leaks{size} it sees {seen}"
 
-    def _curve(self, people: People, error: float) -> dict[str, list[float]]:
+    def _curve(self, people: RankedCandidates, error: float) -> dict[str, list[float]]:
         return intervals.roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
 
-    def insufficiency(self, guessed: Guessed, judged: dict[Group, People], error: float) -> str:
+    def insufficiency(self, guessed: CandidateBelief, judged: dict[Group, RankedCandidates], error: float) -> str:
         """Why a kept limit is no pass: the attack would not have seen a leak of its size."""
         needed = self.non_members_needed(error)
         if any(len(people.others) < needed for people in judged.values()):
             return f"too few single-outs are not in the table: {needed:,} are needed, or limit `group: everybody`"
         return rate_power_problem(self, guessed.belief, [people.sizes for people in judged.values()], error)
 
-    def _require_non_members(self, judged: dict[Group, People], error: float) -> None:
+    def _require_non_members(self, judged: dict[Group, RankedCandidates], error: float) -> None:
         """InconclusiveError where no group has enough non-members."""
         needed = self.non_members_needed(error)
         if max(len(people.others) for people in judged.values()) < needed:
@@ -273,14 +273,14 @@ class MembershipRate(api.ReleaseAtMost):
                 remedy="name a file of more people, or grant more `candidates`",
             )
 
-    def _estimate(self, people: People, error: float) -> intervals.Estimate:
+    def _estimate(self, people: RankedCandidates, error: float) -> intervals.Estimate:
         """The rate of some of the candidates; of a group without members or without others it may be anything."""
         if not len(people.members) or not len(people.others):
             return intervals.Estimate(self.chance, 0.0, 1.0)
         return self.estimate(people.members, people.others, error)
 
 
-def _document(estimate: intervals.Estimate, people: People) -> dict[str, Any]:
+def _document(estimate: intervals.Estimate, people: RankedCandidates) -> dict[str, Any]:
     """An estimate and its people, for auditors."""
     return {**estimate.document(), "members": len(people.members), "non_members": len(people.others)}
 
@@ -349,7 +349,7 @@ class MembershipTpr(MembershipRate):
     def non_members_needed(self, error: float) -> int:
         return intervals.others_needed(self.at_fpr, error)
 
-    def facts(self, guessed: Guessed, error: float) -> dict[str, Any]:
+    def facts(self, guessed: CandidateBelief, error: float) -> dict[str, Any]:
         return {**super().facts(guessed, error), "needed": self.non_members_needed(error), "at_fpr": self.at_fpr}
 
     def moved(self, members: Ranks, others: Ranks) -> float:
@@ -430,14 +430,14 @@ class MembershipExcluded(MembershipRate):
     def moved(self, members: Ranks, others: Ranks) -> float:
         return 1 / max(1, len(others) - 1)
 
-    def facts(self, guessed: Guessed, error: float) -> dict[str, Any]:
+    def facts(self, guessed: CandidateBelief, error: float) -> dict[str, Any]:
         everybody = guessed.everybody
         return {
             "excluded": api.AuditorOnly(int((everybody.others == 0).sum())),
             "members_excluded": api.AuditorOnly(int((everybody.members == 0).sum())),
         }
 
-    def insufficiency(self, guessed: Guessed, judged: dict[Group, People], error: float) -> str:
+    def insufficiency(self, guessed: CandidateBelief, judged: dict[Group, RankedCandidates], error: float) -> str:
         wrong = bool((guessed.everybody.members == 0).any())
         return "the attack excludes people who are in the table: what it proves does not hold here" if wrong else ""
 
@@ -469,7 +469,7 @@ class MembershipIdentified(api.ReleaseAtMost):
     source = "Jälkö and others, 2026, arXiv:2605.25819; Krčo and others, 2024, arXiv:2405.15423"
 
     def score(self, case: api.ScoringContext) -> api.Score:
-        guessed = Guessed(case)
+        guessed = CandidateBelief(case)
         odds, in_table = guessed.belief.odds, guessed.everybody.in_table
         if odds is None:
             raise api.UnreadableError("the attack states no odds")
@@ -500,7 +500,7 @@ class MembershipIdentified(api.ReleaseAtMost):
             evidence=evidence,
         )
 
-    def _power_problem(self, guessed: Guessed, members: int) -> str:
+    def _power_problem(self, guessed: CandidateBelief, members: int) -> str:
         """Why a kept limit is no pass: of as many planted leaks as the limit allows, and one more, it sees too few."""
         leaking = math.floor(self.at_most) + 1
         if leaking > members:
@@ -569,7 +569,7 @@ def planted_estimate(
     """
     leak = planted_leak(belief, share, repeat)
     rng = np.random.default_rng([repeat, *sizes])
-    people = People(ranks_of(leak.scores), np.asarray(leak.in_table))
+    people = RankedCandidates(ranks_of(leak.scores), np.asarray(leak.in_table))
     members, others = (
         rng.permutation(part)[:size] for part, size in zip((people.members, people.others), sizes, strict=True)
     )

@@ -85,7 +85,7 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EntropyMaximum:
     """The belief of the largest entropy that was found, and how sure it is.
 
     `bound` is an entropy (nats a person) that no solution can be above; `optima` are those of all

@@ -162,7 +162,7 @@ def _sorted(strata: Strata) -> Strata:
 
 
 @dataclass(frozen=True)
-class People:
+class ProblemRows:
     """The rows of the problem: people with the same public cells of whom the same is known.
 
     `public` has their public cells and how many they are; `owner` numbers, for each, the public record
@@ -180,11 +180,11 @@ class People:
         return int(np.flatnonzero(self.owner == self.position[record])[0])
 
 
-def people_of(known: api.AdversaryKnowledge, *, members: bool) -> People:
+def people_of(known: api.AdversaryKnowledge, *, members: bool) -> ProblemRows:
     """Everyone in the table or, unless `members`, in the population; those with a known secret apart."""
     public, position = _everyone(known, members)
     if known.people is None:
-        return People(public, np.arange(len(public)), position)
+        return ProblemRows(public, np.arange(len(public)), position)
     row = rows_among(known.people, public)
     left = public.weight - np.bincount(row[row >= 0], known.people.weight[row >= 0], len(public)).astype(np.int64)
     if (row < 0).any() or (left < 0).any():
@@ -200,7 +200,7 @@ def people_of(known: api.AdversaryKnowledge, *, members: bool) -> People:
     names = [column.name for column in known.people.schema.columns if not column.public]
     unknown = np.full(len(rest), -1)
     codes = {name: np.concatenate([unknown, known.people.codes(name)]) for name in names}
-    return People(api.Table(public.schema, frame, weight), owner, position, codes)
+    return ProblemRows(api.Table(public.schema, frame, weight), owner, position, codes)
 
 
 def _everyone(known: api.AdversaryKnowledge, members: bool) -> tuple[api.Table, api.Ids]:
