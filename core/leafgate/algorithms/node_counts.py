@@ -187,13 +187,15 @@ class _Check:
             expected = sums.of(scores.hessians(tree.output), numbers)
             wrong = self._wrong_hessians(numbers, expected, sums.people(numbers), tree, scores)
         elif numbers.class_weights and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
-            expected = sums.by_class(numbers) @ np.array(numbers.class_weights)
+            expected = sums.people_by_class(numbers) @ np.array(numbers.class_weights)
             wrong = abs(numbers.values - expected) > WHOLE_TOLERANCE * min(numbers.class_weights)
         elif numbers.kind == "parts" and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
-            expected = sums.by_class(numbers, complete) if numbers.values.ndim == 2 else sums.of(complete, numbers)
+            expected = (
+                sums.people_by_class(numbers, complete) if numbers.values.ndim == 2 else sums.of(complete, numbers)
+            )
             wrong = self._wrong_parts(numbers.values, expected, sums, everybody=bool(complete.all()))
         else:
-            expected = sums.by_class(numbers) if numbers.values.ndim == 2 else sums.people(numbers)
+            expected = sums.people_by_class(numbers) if numbers.values.ndim == 2 else sums.people(numbers)
             wrong = self._wrong(numbers, expected, tree, sums)
         wrong &= ~np.isnan(numbers.values)
         if wrong.any():
@@ -321,8 +323,12 @@ class _Sums:
             self._people = self.of(np.ones(len(self.leaf)), numbers)
         return self._people
 
-    def by_class(self, numbers: NodeNumbers, amounts: Floats | None = None) -> Floats:
-        """The same by class, in the file's order; of everybody's `amounts` where these are given."""
+    def people_by_class(self, numbers: NodeNumbers, amounts: Floats | None = None) -> Floats:
+        """How many people of each class the table sends to each number, or the sum of their `amounts`.
+
+        Returns:
+            Shape (n_numbers, n_classes), classes in the file's order.
+        """
         codes = self.check.table.codes(self.check.release.target)
         amounts = np.ones(len(codes)) if amounts is None else amounts
         return np.column_stack([self.of((codes == column) * amounts, numbers) for column in self.check.columns])

@@ -1,4 +1,4 @@
-"""A release whose trees are cut back, so that every leaf holds at least so many people of the table.
+"""A release whose trees are cut back, so that every leaf contains at least so many people of the table.
 
 It stands in for the model that the same learner would fit with a larger smallest leaf: the tests that remain are the
 same, and those that would part fewer people are gone.
@@ -84,7 +84,7 @@ class _CountedTree:
         return np.cumsum(np.cumsum(joins[:-1]) == 0) - 1
 
     def _cut(self, node: Node, number: int, cut: Sequence[bool]) -> Node:
-        """The tree below a node; `number` is the node's own in `arrays`, `cut` says which tests are gone."""
+        """The tree below a node; `number` is the node's own in `arrays`, `cut` states which tests are gone."""
         if isinstance(node, Leaf):
             return node
         if cut[number]:

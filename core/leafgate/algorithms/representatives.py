@@ -112,7 +112,7 @@ class _Representatives:
     """Records, and the people whom they stand for.
 
     `alike` has a column for each tree, with the leaf of each record, one for each tree that tests a column that is not
-    public, with the number of its residual tree, and one for each tree that says whether a tested cell is missing.
+    public, with the number of its residual tree, and one for each tree that states whether a tested cell is missing.
     """
 
     frame: pd.DataFrame

@@ -42,9 +42,9 @@ def document(report: Report, audience: Audience) -> JsonDocument:
 def report_document(report: Report, audience: Audience) -> schema.ReportDocument:
     """The report as its audience may see it.
 
-    Each finding says who may see its numbers. Those of a public report are masked by its smallest cell
-    (`leafgate.disclosure.masking`). Where the release claims differential privacy, a public report holds no number that
-    was computed from the data, nor how many people there are.
+    Each finding states who may see its numbers. Those of a public report are masked by its smallest cell
+    (`leafgate.disclosure.masking`). Where the release claims differential privacy, a public report contains no number
+    that was computed from the data, nor how many people there are.
     """
     mask = CountMask.of_report(report, report.smallest_cell if audience == "public" else 1)
     hide_data = audience == "public" and report.differentially_private

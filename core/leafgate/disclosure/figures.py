@@ -31,7 +31,7 @@ def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterat
         yield tuple(
             BarDocument.of({"from": bar.low, "to": bar.high, "people": mask.total_count(bar.people), "past": bar.past})
             for bar in bars
-            if (bar.low, bar.high) != (None, None)  # one bar of everybody says nothing
+            if (bar.low, bar.high) != (None, None)  # one bar of everybody discloses nothing
         )
 
 

@@ -209,8 +209,8 @@ def _is_about(report: JsonObject, finding: JsonObject, question: Question) -> bo
 def _arises(report: JsonObject, question: Question) -> bool:
     """Is there anything that the question could be about?
 
-    What a file holds is a question of a release that was read from one, and whether a promise of differential privacy
-    holds is one of a release that makes it.
+    What a file contains is a question of a release that was read from one, and whether a promise of differential
+    privacy holds is one of a release that makes it.
     """
     if question.name == "file_content":
         return bool((report["release"] or {}).get("file"))

@@ -58,7 +58,7 @@ def in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
 
 
 def table_held(report: JsonObject) -> list[str]:
-    """That a model's file holds the table of the people, a sentence; nothing where it does not."""
+    """That a model's file contains the table of the people, a sentence; nothing where it does not."""
     problems = [(finding.get("evidence") or {}).get("problem") for finding in report["findings"]]
     held = [problem for problem in problems if isinstance(problem, str) and problem.startswith(TABLE_HELD)]
     return [clean(f"{held[0][:1].upper()}{held[0][1:]}.", 4 * LONGEST)] if held else []

@@ -150,7 +150,7 @@ def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None, *, ask_l
 
 
 def _level(policy: Policy, result: BuildResult) -> Publish:
-    """What the policy publishes of this release; of a file, and unless the policy says otherwise, all there is."""
+    """What the policy publishes of this release; of a file, and unless the policy states otherwise, all there is."""
     release = result.release
     if policy.publish is None or release.file is not None:
         return release.publish  # leafgate.models.checks compares what a model's file discloses with the policy

@@ -214,7 +214,7 @@ HEAD_BYTES = 2_000
 
 
 def _is_report(place: str, spec: ReleaseSpec) -> bool:
-    """Is a file a report of leafgate? InconclusiveError where it, or its table, is not what a ledger says it is."""
+    """Is a file a report of leafgate? InconclusiveError where it, or its table, is not what a ledger states it is."""
     if isinstance(spec, LedgerRelease):
         if spec.problem:
             raise InconclusiveError(spec.problem, place=place, remedy=spec.remedy or LEDGER_FILES)

@@ -348,7 +348,7 @@ def worst_classes(
 ) -> list[dict[str, Any]]:
     """The groups furthest outside the limit; among equals the smallest and those with the fewest possible values first.
 
-    Each says how many people share it and how many values their secret can still have; for auditors
+    Each states how many people share it and how many values their secret can still have; for auditors
     also the path that exposes them, the posterior and the truth.
     """
     case = case.with_own_record("derived")  # the groups show what is derived, whatever was scored
@@ -382,7 +382,7 @@ def _possible_values(case: ScoringContext) -> Counts:
 
 
 def _explanation(belief: Belief | None, group: int) -> dict[str, AuditorOnly]:
-    """What the attack says of a class; nothing where it has no classes, says nothing or raises."""
+    """What the attack says of a class; nothing where it has no classes, states nothing or raises."""
     if not isinstance(belief, GroupBelief | SecretBelief) or belief.equivalence_class is None:
         return {}
     try:

@@ -37,7 +37,7 @@ KINDS = {"biuf": "a number", "iu": "a whole number", "b": "True or False"}
 
 
 def validate_belief(belief: object, known: AdversaryKnowledge, release: Release | None = None) -> beliefs.Belief:
-    """The belief, its numbers as arrays that cannot be written to; InconclusiveError says what is wrong with it."""
+    """The belief, its numbers as arrays that cannot be written to; InconclusiveError states what is wrong with it."""
     if not isinstance(belief, beliefs.Belief) or type(belief) not in beliefs.BELIEF_TYPES:
         names = [kind.__name__ for kind in beliefs.BELIEF_TYPES]
         wanted = f"{', '.join(names[:-1])} or {names[-1]}"
@@ -62,7 +62,7 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
 
 
 def validate_score(score: object, metric: Metric, case: ScoringContext) -> Score:
-    """The score, its numbers as floats; InconclusiveError says what is wrong with it."""
+    """The score, its numbers as floats; InconclusiveError states what is wrong with it."""
     if not isinstance(score, Score):
         raise InconclusiveError(f"`score` returned {described(score)} where a Score belongs")
     of_people = isinstance(metric, PersonMetric)
@@ -198,7 +198,7 @@ def _is_reordered(index: pd.Index) -> bool:
 def _validated_secret(belief: beliefs.SecretBelief, known: AdversaryKnowledge) -> beliefs.SecretBelief:
     """The belief about people's secrets.
 
-    Where it has no prior, people of one equivalence class must have equal posteriors: the class says that the release
+    Where it has no prior, people of one equivalence class must have equal posteriors: the class states that the release
     does not distinguish them, and an attack that starts from nothing else has nothing to distinguish them by. A limit
     on the size of classes would otherwise pass for people whom the attack distinguishes. Where it has a prior, its
     posteriors may differ as much as the knowledge in that prior makes them differ.

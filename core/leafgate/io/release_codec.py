@@ -138,7 +138,7 @@ def read_naive_bayes(document: Any, schema: Schema, place: str) -> releases.Naiv
 
 
 def records_document(records: releases.Records) -> dict[str, Any]:
-    """The records as a release file holds them."""
+    """The records as a release file contains them."""
     return {
         "columns": list(records.columns),
         "rows": [list(row) for row in records.rows],
@@ -227,10 +227,10 @@ class Provenance:
         node_numbers: what the file counts on its nodes.
         training_rows: what it states of the rows that its trees were grown on, as attacks read it.
         learner: the estimator that was fitted to make the model, where that is known.
-        model_content: the texts and numbers that the file holds.
+        model_content: the texts and numbers that the file contains.
         discloses: what a release file discloses beside what its release states; a model's file states that itself.
         unspecified_missing: the columns of which the file does not state where missing cells go, of those that its
-            trees ask about.
+            trees test.
         complete_rows: whether its owner states that nobody with a missing cell was in the training.
         mapped_classes: the class of the model for each value, where the policy maps values of other names and its owner
             does not confirm it.
@@ -357,7 +357,7 @@ def measure_of(release: releases.Release) -> str | None:
 
 @paused_garbage_collection()
 def read_release(content: bytes, place: str) -> SealedRelease:
-    """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
+    """The release in a file's bytes, and these bytes; ReleaseError states what is wrong with it, and where."""
     if (taken_apart := _taken_apart(content)) is not None:
         with suppress(_OtherLayoutError):
             return _read(content, *taken_apart, place)

@@ -123,22 +123,22 @@ class CategoryList:
 class ModelIR:
     """A model as its file gives it.
 
-    `format` names the reader, `producer` what made the file. `features` are the names of what the trees ask about, in
-    the model's order; `origins`, where the file holds the encoding too, say from which column each is made. `classes`
-    are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
-    the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
-    second. The words for `values`, `combine` and `counted` are in docs/reference/plugin-readers.md, "The words of a
-    model".
+    `format` names the reader, `producer` what made the file. `features` are the names of what the trees test, in
+    the model's order; `origins`, where the file contains the encoding too, say from which column each is made.
+    `classes` are empty for a model that predicts numbers. `combine` and `base` state how trees become a prediction:
+    with `boost` the base and the leaves' scores are added up for each class; a model of two classes may keep one score,
+    of the second. The words for `values`, `combine` and `counted` are in docs/reference/plugin-readers.md, "The words
+    of a model".
     `counted` is what the numbers count. `discloses` is what the file discloses beyond its predictions, an empty tuple
     where a reader looked and found nothing; where no reader says anything it is `NOT_STATED`. `unspecified_missing`
-    says why the file does not state where missing cells go, in the columns `unspecified_missing_features` (where these
-    are empty: in any); it is empty where the file does. `category_lists` are values that the file lists beside those of
-    `origins`, whether tests need them or not; `other_names` are names of columns beside those of features and origins,
-    `texts` the short texts that are of no column: names of steps, settings and functions. A leaf of labels that says
-    nothing of any class predicts nothing; in a model of one tree, neither does a leaf whose number is NaN. `settings`
-    are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree
-    were drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that
-    was fitted, where the file names it. `link` says whether scores of classes that the model answers are the
+    states why the file does not state where missing cells go, in the columns `unspecified_missing_features` (where
+    these are empty: in any); it is empty where the file does. `category_lists` are values that the file lists beside
+    those of `origins`, whether tests need them or not; `other_names` are names of columns beside those of features and
+    origins, `texts` the short texts that are of no column: names of steps, settings and functions. A leaf of labels
+    that states nothing of any class predicts nothing; in a model of one tree, neither does a leaf whose number is NaN.
+    `settings` are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each
+    tree were drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that
+    was fitted, where the file names it. `link` states whether scores of classes that the model answers are the
     softmax of what its trees add up to, or something `other` that no attack and no comparison here knows; with
     `calibrated_sums`, which have no `base`, it is the mean of their shares. `unknown`
     are keys of the part that decides predictions which the reader does not know. `held` are vectors that no
@@ -172,18 +172,18 @@ class ModelIR:
 
     @property
     def given_origins(self) -> tuple[Origin | None, ...]:
-        """What the file says that each feature is made of; None where it says nothing of it."""
+        """What the file states that each feature is made of; None where it states nothing of it."""
         return self.origins or (None,) * len(self.features)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the file calls the column that each feature is made of, of which it says nothing else the feature."""
+        """What the file calls the column that each feature is made of, of which it states nothing else the feature."""
         pairs = zip(self.features, self.given_origins, strict=True)
         return tuple(name if origin is None else origin.column for name, origin in pairs)
 
     @cached_property
     def asked(self) -> frozenset[int]:
-        """The numbers of the features that some test asks about."""
+        """The numbers of the features that some test reads."""
         return frozenset(number for tree in self.trees for number in np.unique(tree.feature).tolist()) - {LEAF}
 
     @cached_property

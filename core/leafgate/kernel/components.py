@@ -52,10 +52,10 @@ ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
 class Component(BaseModel):
     """What builders, attacks and metrics have in common: `use`, the name a policy picks it by.
 
-    The rule of a field says how a policy that extends another may change the option, `Annotated[int, MORE]` where more
-    always protects better and `LESS` where less does (of a switch, on is more); without a rule it may not be changed.
-    `policy_example` has the options with which documentation shows the component in a policy, as YAML on one line
-    (`k: 10, prune: false`); it needs those that have no default.
+    The rule of a field states how a policy that extends another may change the option, `Annotated[int, MORE]` where
+    more always protects better and `LESS` where less does (of a switch, on is more); without a rule it may not be
+    changed. `policy_example` has the options with which documentation shows the component in a policy, as YAML on one
+    line (`k: 10, prune: false`); it needs those that have no default.
 
     `counts_persons`: where a column numbers the people and one has several rows, does it count different persons
     (`Table.people_by`), so that what it says holds of persons? Otherwise the core does not run it on such a table.
@@ -373,7 +373,7 @@ class DataSource(Component):
             names of columns gives them numbers from 0. Each cell is a text; a missing cell is the empty text.
 
         Raises:
-            DataError: the bytes cannot be read, or have no such table. Its text holds no cell.
+            DataError: the bytes cannot be read, or have no such table. Its text contains no cell.
         """
         raise NotImplementedError
 

@@ -210,7 +210,7 @@ class Data(Strict):
 
 
 def _delete_unstated(data: dict[str, Any]) -> None:
-    """Delete what the section says nothing of that older policies could not state, so that their digests stay."""
+    """Delete what the section states nothing of that older policies could not state, so that their digests stay."""
     for name in ("rows", "rows_at_most"):
         if data[name] is None:
             del data[name]

@@ -169,18 +169,18 @@ class Column:
         missing: cells may be missing.
         bins: the edges of the intervals into which a posterior divides a secret number.
         hierarchy: how `values` generalise.
-        edges: of a numeric class, whose `values` are the names of intervals, the edges of these. A table holds its
+        edges: of a numeric class, whose `values` are the names of intervals, the edges of these. A table contains its
             numbers.
         scale: `ratio` where numbers, from 0 up, are near to each other by their ratio, not by their difference.
         step: numbers are public to a multiple of this; None where no number is.
-        public_domain: the policy says that `values` are a code list which exists without this table.
+        public_domain: the policy states that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
         varies: a person may have several values; no part of a release or of a comparison.
         distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
         no_answer: those of `values` that say that a person's value is not recorded, and no limit on the secret judges.
-        states_no_answer: the policy says which values are `no_answer`, or that none is.
+        states_no_answer: the policy states which values are `no_answer`, or that none is.
         missing_is_value: having no answer is a secret besides, which limits judge too.
-        declares_missing: the policy says that cells may be missing, whether or not some are.
+        declares_missing: the policy states that cells may be missing, whether or not some are.
     """
 
     name: str
@@ -243,7 +243,7 @@ class Column:
         return replace(self, missing=True, hierarchy=hierarchy)
 
     def spelled_alike(self, form: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
-        """The values that have one form, but for those of which the policy says that they are distinct.
+        """The values that have one form, but for those of which the policy states that they are distinct.
 
         Args:
             form: `same_form`, `similar_form` or `loose_form`.
@@ -631,5 +631,5 @@ class Schema:
         return Schema(tuple(replace(c, bounds=None) if c.numeric else c for c in self.columns))
 
     def described(self) -> dict[str, Any]:
-        """What a release says of the columns; the key, which builders never see, is left out."""
+        """What a release states of the columns; the key, which builders never see, is left out."""
         return {c.name: c.described() for c in self.columns if "key" not in c.roles}

@@ -1,4 +1,4 @@
-"""Whether a foreign model file discloses more than the policy says is published."""
+"""Whether a foreign model file discloses more than the policy states is published."""
 
 from __future__ import annotations
 

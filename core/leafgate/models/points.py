@@ -122,7 +122,7 @@ def with_coded_sets(model: ModelIR, origins: Mapping[int, features.Origin]) -> M
 
     Args:
         model: the model.
-        origins: by number of each feature that a test asks about, whose column the codes are of.
+        origins: by number of each feature that a test reads, whose column the codes are of.
     """
     chosen: dict[int, set[str]] = {}
     for tree in model.trees:

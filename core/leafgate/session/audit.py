@@ -76,7 +76,7 @@ class AuditFiles:
 
     @property
     def origin(self) -> PolicyOrigin:
-        """Where the policy says what, as in the file of it."""
+        """Where the policy states what, as in the file of it."""
         given = () if self.search_remedies else (NO_REMEDIES,)
         return PolicyOrigin(POLICY_FILE, self._written[1], given=given)
 

@@ -117,7 +117,7 @@ def audit(
         trained_by: how the model was fitted, as under `build: {trained_by: ...}`, where its file does not say.
         name: what reports call the audit; the model's class by default.
         seed: of attacks.
-        search_remedies: where a limit fails, audit again with other settings to say which would pass.
+        search_remedies: where a limit fails, audit again with other settings to find those that would pass.
         harmless: a value of the class, or several, of which it harms nobody that they are known of somebody, such as
             `["no"]`: the default limits are then on the other values alone. Only the owner of the data can say so.
         person: whose each row is, where people have several: a column, or the name of one of `X`, or several names.
@@ -272,7 +272,7 @@ class _Tables:
         }
 
     def _with_mark(self, name: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the policy says of a column, its missing cells among its `no_answer` where they say so."""
+        """What the policy states of a column, its missing cells among its `no_answer` where they say so."""
         return spec if name not in self.without_answer else {**spec, "no_answer": [*spec["no_answer"], self.missing]}
 
     def as_files(self) -> dict[str, FrameTable]:

@@ -145,7 +145,7 @@ def repeated_index(X: Any, roles: Mapping[str, Any]) -> list[str]:  # noqa: N803
 
 @dataclass(frozen=True)
 class Unanswered:
-    """What says that somebody's value is not recorded: these texts, and whether missing cells do."""
+    """What states that somebody's value is not recorded: these texts, and whether missing cells do."""
 
     texts: tuple[str, ...]
     missing: bool

@@ -96,7 +96,7 @@ def audit_policy(
         today: the day on which waivers are judged; the present day in UTC when left out.
         announce: is called with a line before an attack that forecasts a long run.
         search_remedies: where a limit fails, audit again with other settings of the builder or of the model, so that
-            the report says which passes.
+            the report states which passes.
 
     Raises:
         InvalidError: the policy or the data are wrong, or the policy requires a ledger and none was given.
@@ -176,7 +176,7 @@ def granted_knowledge(
 
     `readers` are those of model files, by which attacks train models of the same kind.
 
-    An attack of the policy is granted what its own `knows` says, if it has one; any other what the policy's says.
+    An attack of the policy is granted what its own `knows` states, if it has one; any other what the policy's does.
 
     Raises:
         InvalidError: the facts of the policy do not fit the table.

@@ -41,7 +41,7 @@ PARAMETERS = frozenset(
         "iterations",
     }
 )
-"""Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
+"""Parameters of a classifier that are part of a model: not those that state how it is computed, nor the seed."""
 
 STATISTICS = frozenset(
     {
@@ -52,7 +52,7 @@ STATISTICS = frozenset(
 """Parameters of statistics of categories, with which no classifier is fitted here."""
 
 COMPUTED = frozenset({"allow_writing_files", "loss_function", "random_seed", "task_type", "thread_count", "verbose"})
-"""Parameters that say how a model is computed, or follow from the classes; they are not used."""
+"""Parameters that state how a model is computed, or follow from the classes; they are not used."""
 
 
 def learner_of(

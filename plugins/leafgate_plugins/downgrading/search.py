@@ -28,7 +28,7 @@ class Plans:
 class PlanningProblem:
     """What is to be planned: the table as it is, what limit each cell has once hidden, and each cell's price.
 
-    A limit of 1 is none. `allowed` says which columns' cells may be withheld; `price` has a number for each column;
+    A limit of 1 is none. `allowed` states which columns' cells may be withheld; `price` has a number for each column;
     `order` names the columns the way a tree would ask them, the root first.
     """
 

@@ -86,7 +86,7 @@ def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]
 
 
 def _metadata_violations(release: Release, options: Options, most_rows: int | None) -> Iterator[str]:
-    """What the release says of itself."""
+    """What the release states of itself."""
     if dict(release.selection or {}) != SELECTION:
         yield "the release publishes more of how it was made than the account allows"
     if release.records is not None or release.alternatives:
@@ -152,7 +152,7 @@ def _sampling_violations(counters: randomness.Counters, options: Options) -> Ite
 
 
 def log_evidence(counters: randomness.Counters, options: Options) -> float:
-    """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
+    """The logarithm of the e-value against the way in which the release states that its numbers were drawn."""
     if isinstance(options, DpLaplaceTrees):
         return randomness.log_evidence_against_noise(counters, options.scale)
     assert options.beta is not None
@@ -243,7 +243,7 @@ def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbou
             remedy="leave the column with the role `weight` out",
         )
     if type(builder).account is TreeBuilder.account:
-        builder.account(case.release, delta, neighbours)  # which says what is missing
+        builder.account(case.release, delta, neighbours)  # which states what is missing
     try:
         epsilon = builder.account(case.release, delta, neighbours)
         valid = type(epsilon) in (int, float) and epsilon >= 0

@@ -14,7 +14,7 @@ from leafgate_plugins.dp_random_trees import claim_check
 OWN = "this release"
 NO_CLAIM = "it claims no differential privacy, so no epsilon is enough"
 DEFAULT_DELTA = 1e-6
-"""Where a claim says nothing of delta."""
+"""Where a claim states nothing of delta."""
 DECIMALS = 6
 """Every epsilon is rounded up to so many decimals, so their sum has no more."""
 WITHOUT_CLAIM = (

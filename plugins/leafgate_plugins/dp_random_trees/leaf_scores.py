@@ -38,7 +38,7 @@ def class_totals(trees: Sequence[TreeCounters]) -> Floats:
 
 
 def class_marginals(trees: Sequence[TreeCounters], grid: Grid, total: Floats, k: int, rounds: int = 15) -> Cells:
-    """What each column holds within each class: expectation-maximisation, starting from nothing known."""
+    """What each column contains within each class: expectation-maximisation, starting from nothing known."""
     sizes = {name: grid.size(name) for tree in trees for name in tree.boxes}
     cells = {name: np.full((size, len(total)), 1 / size) for name, size in sizes.items()}
     for _ in range(rounds):

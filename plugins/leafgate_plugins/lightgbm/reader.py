@@ -100,7 +100,7 @@ def read(content: bytes, place: str) -> readers.ModelIR:
 
 
 def _infos(file: File) -> list[str]:
-    """What the file says of each feature: a range, categories, or `none`."""
+    """What the file states of each feature: a range, categories, or `none`."""
     return file.head.get("feature_infos", "").split(" ")
 
 

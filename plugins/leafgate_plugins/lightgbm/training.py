@@ -52,10 +52,10 @@ LISTS = (
 """Parameters that are lists, or files; with one of them no classifier is fitted here."""
 
 PARAMETERS = frozenset({*NAMES.values(), *SAME_NAMES, "class_weight", "n_estimators"})
-"""Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seeds."""
+"""Parameters of a classifier that are part of a model: not those that state how it is computed, nor the seeds."""
 
 COMPUTED = frozenset({"n_jobs", "objective", "random_state", "verbosity"})
-"""Parameters that say how a model is computed, or follow from the class; they are not used."""
+"""Parameters that state how a model is computed, or follow from the class; they are not used."""
 
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 DECIMAL = re.compile(r"-?[0-9.]{1,24}(e[-+]?[0-9]{1,3})?")

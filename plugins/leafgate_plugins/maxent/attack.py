@@ -65,7 +65,7 @@ MAX_LEAVES = 4
 
 
 def group_explainer(model: Model, groups: api.Ids) -> Callable[[int], str]:
-    """What the release says of a group: the leaves its people can reach, of the first tree."""
+    """What the release states of a group: the leaves its people can reach, of the first tree."""
 
     def explain(group: int) -> str:
         problem = model.problem

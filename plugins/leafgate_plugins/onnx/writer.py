@@ -2,7 +2,7 @@
 
 A numeric column is an input of doubles, a missing cell NaN; scalers and imputers before the trees go into the
 thresholds. A column of categories is an input of texts, a missing cell the empty text. A LabelEncoder makes of it the
-numbers that the trees ask about: the model's codes, and for each set that a test asks about 1 for its values.
+numbers that the trees test: the model's codes, and for each set that a test reads, 1 for its values.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
         original: Not needed.
 
     Raises:
-        ReleaseError: the trees ask about sets of scaled numbers, a feature is not known by its column, a leaf says no
+        ReleaseError: the trees test sets of scaled numbers, a feature is not known by its column, a leaf says no
             class, or counts of classes are added up.
         InconclusiveError: onnx is not installed.
     """

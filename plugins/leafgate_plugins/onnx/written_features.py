@@ -36,7 +36,7 @@ class Coding:
 
 @dataclass(frozen=True)
 class WrittenFeature:
-    """A feature as the trees of the file ask about it.
+    """A feature as the trees of the file test it.
 
     Attributes:
         column: The column that it is made of.
@@ -53,7 +53,7 @@ class WrittenFeature:
 
 @dataclass(frozen=True)
 class Question:
-    """What a test asks about: a feature of the model, or whether its code is in a set."""
+    """What a test reads: a feature of the model, or whether its code is in a set."""
 
     feature: int
     chosen: frozenset[str | float] | None = None
@@ -95,9 +95,9 @@ class Columns:
 
 
 def asked_of(model: ModelIR) -> dict[Question, WrittenFeature]:
-    """What the trees ask about, in the model's order: columns of numbers first, then what is made of categories.
+    """What the trees test, in the model's order: columns of numbers first, then what is made of categories.
 
-    A feature that no tree asks about, and of which the model says no more than its name, stays a column of numbers: a
+    A feature that no tree tests, and of which the model says no more than its name, stays a column of numbers: a
     policy may say what it is.
     """
     questions = {each for tree in model.trees for each in questions_of(tree) if each is not None}
@@ -133,7 +133,7 @@ def _sends_zero_apart(model: ModelIR, feature: int, origin: Numeric) -> bool:
 
 
 def questions_of(tree: TreeIR) -> list[Question | None]:
-    """What each node asks about; None of leaves."""
+    """What each node tests; None of leaves."""
     float32, missing_low = tree.flag("float32").tolist(), tree.flag("missing_low").tolist()
     return [
         None

@@ -59,7 +59,7 @@ def unread_content(
 ) -> tuple[list[FileDisclosure], frozenset[str]]:
     """What the document discloses besides the model, and its short texts.
 
-    `counted` where the counts of its nodes are disclosed already; `asked` are the fields that tests ask about, and the
+    `counted` where the counts of its nodes are disclosed already; `asked` are the fields that tests read, and the
     one that is predicted.
     """
     intervals = sum(name_of(each) == "Interval" for each in root.iter())

@@ -96,7 +96,7 @@ class NoiseOptions(api.Strict):
 class Ppdtc45(api.TreeBuilder):
     """Share records whose numbers have noise on them, and learn from these a classifier of records without noise.
 
-    The release holds the model, the noise laws, and the shared records: they are what is really published.
+    The release contains the model, the noise laws, and the shared records: they are what is really published.
     """
 
     use: Literal["ppdtc45"] = "ppdtc45"

@@ -1,8 +1,8 @@
 """Models of R in files of `saveRDS` and `save`: rpart, ranger, randomForest, and caret's `train` around one of these.
 
 `serialisation` reads R's objects from bytes, `vectors` checks what they are, `rpart` and `forests` turn models into
-neutral trees, `contents` finds what else a file holds, and `reader` puts this together. No R is needed, and nothing in
-a file is evaluated.
+neutral trees, `contents` finds what else a file contains, and `reader` puts this together. No R is needed, and nothing
+in a file is evaluated.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class RTree:
 
 
 def read(fit: RObject, features: Features, place: Place, *, gaps_are_answered: bool = True) -> ModelIR:
-    """The tree of an object of class `rpart`; what else the object holds is for others to disclose."""
+    """The tree of an object of class `rpart`; what else the object contains is for others to disclose."""
     method = place.one_text(fit.get("method"), "method")
     if method not in METHODS:
         raise place.refuse(f"is an rpart tree of a method that is not read; these are: {', '.join(METHODS)}")

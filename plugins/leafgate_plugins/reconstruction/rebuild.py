@@ -162,7 +162,7 @@ def _of_draws(
     """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
 
     Where the file has the seeds of the bootstraps it is the table of which they draw what the leaves count, and where
-    it says how many people each leaf's draws are of, limits on what any table has follow from these.
+    it states how many people each leaf's draws are of, limits on what any table has follow from these.
 
     Raises InconclusiveError where each tree alone has too many leaves.
     """

@@ -149,8 +149,8 @@ def _drawn(estimator: ObjectView) -> Drawn:
     """What the numbers of bagged trees count, and how their rows were drawn.
 
     With replacement a tree's weights count draws and its rows different people, as in a random forest; without, both
-    count the people of a sample. They must agree with how many rows the file says were drawn. Where they do not, where
-    rows or classes had weights, and where rows were copied before fitting (scikit-learn does so with metadata
+    count the people of a sample. They must agree with how many rows the file states were drawn. Where they do not,
+    where rows or classes had weights, and where rows were copied before fitting (scikit-learn does so with metadata
     routing), nothing is known of the sample, so that nothing follows from who is not counted.
     """
     drawn, people = estimator.get("_max_samples"), estimator.get("_n_samples")

@@ -13,7 +13,7 @@ from leafgate.readers import CategoryCodes, MissingIndicator, Numeric, ObjectVie
 from leafgate_plugins.sklearn.feature import PipelineFeature, Transform, is_missing, text_of
 
 LESS = {"float16", "float32", "dtype"}
-"""Types of less than double precision; a file does not say which `dtype` it is."""
+"""Types of less than double precision; a file does not state which `dtype` it is."""
 
 
 @dataclass(frozen=True)

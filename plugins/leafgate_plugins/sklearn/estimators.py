@@ -199,7 +199,7 @@ def best_estimator(search: ObjectView) -> ObjectView:
 
 
 def _first(pipeline: ObjectView) -> ObjectView:
-    """The first fitted step that says which columns it was given; a union's parts are all given the same."""
+    """The first fitted step that states which columns it was given; a union's parts are all given the same."""
     waiting = [pipeline]
     for _ in range(MAX_STEPS):
         if not waiting:

@@ -47,8 +47,8 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
     "HistGradientBoostingClassifier": frozenset(HISTOGRAMS.split()),
     "BaggingClassifier": frozenset(BAGGING.split()),
 }
-"""The classifiers that are fitted here, and the parameters of each that are part of a model: not those that say how it
-is computed, nor the seed. A forest of `BaggingClassifier` is one of its default, decision trees."""
+"""The classifiers that are fitted here, and the parameters of each that are part of a model: not those that state how
+it is computed, nor the seed. A forest of `BaggingClassifier` is one of its default, decision trees."""
 
 ESTIMATORS: Mapping[str, frozenset[str]] = {
     **PARAMETERS,
@@ -114,7 +114,7 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
 
 COMPUTED = frozenset({"n_jobs", "oob_score", "random_state", "verbose", "warm_start"})
-"""Parameters that say how a model is computed; they are not used."""
+"""Parameters that state how a model is computed; they are not used."""
 
 
 def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:

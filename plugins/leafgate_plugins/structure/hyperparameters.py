@@ -111,7 +111,7 @@ def _possible_settings(
 
 
 def _declared(case: ScoringContext) -> dict[str, sacro_rules.Setting]:
-    """What the release says of its learner, in the rules' words; what cannot be read is not declared."""
+    """What the release states of its learner, in the rules' words; what cannot be read is not declared."""
     builder = case.release.builder
     nested = [part for part in builder.values() if isinstance(part, Mapping)]
     said = {OWN_NAMES.get(key, key): value for part in (*nested, builder) for key, value in part.items()}

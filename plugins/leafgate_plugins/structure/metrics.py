@@ -49,29 +49,27 @@ class _OfGroups(api.Metric):
     source = SACRO
 
     @property
-    def told_by_release(self) -> bool:
-        """Is it about what the release says of a group, not about who is in it?"""
+    def is_derived(self) -> bool:
+        """Is it about what the release states of a group, and not about who is in it?"""
         return False
 
     @property
     def by_public(self) -> bool:
         """Do the public columns alone define the groups?"""
-        return self.by == "quasi_identifiers" or (
-            self.by is None and self.groups != "outputs" and not self.told_by_release
-        )
+        return self.by == "quasi_identifiers" or (self.by is None and self.groups != "outputs" and not self.is_derived)
 
     def _divisions(self, case: api.ScoringContext) -> list[Division]:
         return partitions.divisions(case, self.groups, self.by_public)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.by == "quasi_identifiers" and (self.groups == "outputs" or self.told_by_release):
+        if self.by == "quasi_identifiers" and (self.groups == "outputs" or self.is_derived):
             raise ValueError("what a release says is said of whole records; leave `by` out")
         return self
 
 
 class SmallestLeaf(_OfGroups, api.ReleaseAtLeast):
-    """How many people the smallest leaf holds, of each tree, or of all trees together."""
+    """How many people the smallest leaf contains, of each tree, or of all trees together."""
 
     use: Literal["smallest_leaf"] = "smallest_leaf"
 
@@ -126,20 +124,20 @@ class ClassDisclosure(_OfGroups, api.ReleaseAtMost):
     interpretation = "0: nobody; a leaf of two classes or more rules one out as well if there are three"
 
     @property
-    def told_by_release(self) -> bool:
+    def is_derived(self) -> bool:
         return self.scored == "derived"
 
     @model_validator(mode="after")
     def _k_of_few(self) -> Self:
         if (self.form == "few") != (self.k is not None):
             raise ValueError("`k` belongs to `form: few`, which needs it")
-        if self.told_by_release and self.groups == "each_tree":
+        if self.is_derived and self.groups == "each_tree":
             raise ValueError("what a single tree says is no prediction of the release; say `scored: composition`")
         return self
 
     def public_in(self, case: api.ScoringContext) -> api.Public:
         """Show true classes to auditors only unless leaves publish them exactly; the same for sizes of groups."""
-        known = group_evidence.sizes_known if self.told_by_release else group_evidence.classes_known
+        known = group_evidence.sizes_known if self.is_derived else group_evidence.classes_known
         return self.public if known(case, self.groups, self.by_public) else "verdict"
 
     def score(self, case: api.ScoringContext) -> api.Score:
@@ -151,7 +149,7 @@ class ClassDisclosure(_OfGroups, api.ReleaseAtMost):
         if case.release.target not in case.table.schema:
             raise api.InconclusiveError("the table has no class")
         divisions = self._divisions(case)
-        counts = [_people_by_class(case, division, derived=self.told_by_release) for division in divisions]
+        counts = [_people_by_class(case, division, derived=self.is_derived) for division in divisions]
         return _evidence_of(case, divisions, [flagged(each, self.form, self.k) for each in counts], self.by_public)
 
 
@@ -202,7 +200,7 @@ class RiskySettings(api.ReleaseAtMost):
         return self.public if known else "verdict"
 
     def score(self, case: api.ScoringContext) -> api.Score:
-        risk = hyperparameters.risk(case.with_own_record())  # `public_in` says whether what is counted is published
+        risk = hyperparameters.risk(case.with_own_record())  # `public_in` states whether what is counted is published
         return api.Score(float(len(risk.change)), evidence=risk.evidence)
 
 

@@ -143,7 +143,7 @@ class GeneralisingBuilder(api.TreeBuilder):
     def _release(
         self, schema: api.Schema, tree: api.Node, records: api.Records | None, guarantee: Mapping[str, Any]
     ) -> api.Release:
-        """The release of a tree and of records; `release` says which of them are published."""
+        """The release of a tree and of records; `release` states which of them are published."""
         alone = self.release == "table"
         return api.Release(
             builder=self.described(),

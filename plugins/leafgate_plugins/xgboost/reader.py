@@ -144,7 +144,7 @@ def read(content: bytes, place: str, output: int | None = None) -> readers.Model
 
 
 def _native(learner: Mapping[str, Any], features: Sequence[str]) -> frozenset[str]:
-    """The names of the features that the file says are categories."""
+    """The names of the features that the file states are categories."""
     kinds = learner.get("feature_types")
     if kinds is None or not are_texts(kinds) or len(kinds) != len(features):
         return frozenset()

@@ -27,10 +27,10 @@ _PARAMETERS = (
     "n_estimators num_parallel_tree reg_alpha reg_lambda sampling_method scale_pos_weight subsample tree_method"
 )
 PARAMETERS = frozenset(_PARAMETERS.split())
-"""Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
+"""Parameters of a classifier that are part of a model: not those that state how it is computed, nor the seed."""
 
 COMPUTED = frozenset({"device", "enable_categorical", "n_jobs", "objective", "random_state", "verbosity"})
-"""Parameters that say how a model is computed, or follow from the columns; they are not used."""
+"""Parameters that state how a model is computed, or follow from the columns; they are not used."""
 
 
 def learner_of(
@@ -47,8 +47,8 @@ def learner_of(
     """The estimator that was fitted, as far as a file discloses; None for what it is not fitted for.
 
     `categories` are the names of the features that are categories, `parameters` the settings that the state of a
-    Booster holds beside its model; None of a file that holds the model alone. `vectors`: leaves have a number for each
-    class.
+    Booster contains beside its model; None of a file that contains the model alone. `vectors`: leaves have a number for
+    each class.
     """
     of_numbers = objective == SQUARED_ERROR
     of_classes = objective in OBJECTIVES and (objective == OBJECTIVES[0]) == (classes == 2)

@@ -121,7 +121,7 @@ def write_statement(
         case: the case of the release; None without one.
 
     Returns:
-        A line that says what was written, and who may read it.
+        A line that states what was written, and who may read it.
 
     Raises:
         InvalidError: the report is for auditors.

@@ -38,7 +38,7 @@ class Case:
         report_path: the report; the file of the case stands beside it.
         report: its document, with its waivers judged today.
         expected: the run that the report must be of, by the policy that the case names.
-        policy: what the policy's file says; None where it cannot be read.
+        policy: what the policy's file states; None where it cannot be read.
         record: the request and the decisions; without decisions before the first one.
         subject: what decisions are compared with.
         state: what the case comes to.

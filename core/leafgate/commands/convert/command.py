@@ -250,7 +250,7 @@ def _refuse_scripts(out: Path, script: bool, to: ScriptLanguage | None) -> None:
 
 
 def _scripts(new: ModelIR, out: Path, script: bool, to: ScriptLanguage | None) -> Iterator[str]:
-    """Write the scripts that were asked for; a line on each that says how it is run."""
+    """Write the scripts that were asked for; a line on each that states how it is run."""
     from leafgate.commands.convert.r_script import write_r_script
 
     if script:

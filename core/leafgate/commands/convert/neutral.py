@@ -62,7 +62,7 @@ def read_attributes(document: Mapping[str, Any], keys: Mapping[str, Key], place:
 
 
 def kind(fits: Callable[[Any], bool], error: str, make: Callable[[Any], Any] = lambda thing: thing) -> Read:
-    """Reads what fits; else the error says what it must be."""
+    """Reads what fits; else the error states what it must be."""
 
     def read(thing: Any, place: str) -> Any:
         if not fits(thing):
@@ -206,7 +206,7 @@ NOT_WRITTEN = frozenset({LATER_TREES, VALUE_COUNTS})
 def written(model: readers.ModelIR) -> bytes:
     """The model as a neutral file; the same bytes for the same model.
 
-    Features that no test asks about are written without the numbers that make them of their columns. Raises
+    Features that no test reads are written without the numbers that make them of their columns. Raises
     ReleaseError for a model that holds an infinite number, or NaN where the format has no word for it.
     """
     document = document_of(with_plain_unused(model))
@@ -218,7 +218,7 @@ def written(model: readers.ModelIR) -> bytes:
 
 
 def document_of(model: readers.ModelIR) -> dict[str, Any]:
-    """What the neutral file of a model holds, as JSON has it."""
+    """What the neutral file of a model contains, as JSON has it."""
     shared = (one.codes for one in model.origins or () if isinstance(one, readers.CategoryCodes) and not _is_alone(one))
     tables = {id(codes.groups): codes.groups for codes in shared if isinstance(codes, readers.OneHot)}
     number = {key: i for i, key in enumerate(tables)}

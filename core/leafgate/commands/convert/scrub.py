@@ -39,7 +39,7 @@ def minimise(
     Shares become multiples of 1 / units (None: as they are). All scores of boosting stay, because nobody could predict
     without them.
 
-    Features no tree asks about go, with their names, except the names in `kept`; so do tests between leaves of one
+    Features that no tree tests go, with their names, except the names in `kept`; so do tests between leaves of one
     label (unless `merge` is False), and values that no test parts from values never seen. How numbers were scaled and
     gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
     """
@@ -137,7 +137,7 @@ def _shares(model: readers.ModelIR, tree: readers.TreeIR) -> Floats:
 
 
 def _labels(says: Floats) -> Floats:
-    """1 for the class a leaf says, 0 for the others; nothing where it says nothing."""
+    """1 for the class that a leaf predicts, 0 for the others; nothing where it predicts none."""
     before = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
     return np.asarray(before & says.any(axis=1, keepdims=True), dtype=np.float64)
 

@@ -31,7 +31,7 @@ MAX_DISCLOSURES = 60
 def unread_content(
     document: Mapping[str, Any], model: readers.ModelIR, known: readers.Vocabulary
 ) -> readers.UnreadTracker:
-    """What the file holds besides the model that was read from it."""
+    """What the file contains besides the model that was read from it."""
     tracker = readers.UnreadTracker()
     _check_lengths(tracker, document, model)
     for key, text in (("`producer`", model.producer), ("`from`", model.format)):
@@ -161,7 +161,7 @@ def _not_labels(model: readers.ModelIR) -> Iterator[int]:
 
 
 def with_plain_unused(model: readers.ModelIR) -> readers.ModelIR:
-    """The model without the numbers that make a feature of a column where no test asks about the feature.
+    """The model without the numbers that make a feature of a column where no test reads the feature.
 
     The values of an encoder stay, and positions as their codes.
     """

@@ -94,7 +94,7 @@ class CaseInQuestion:
 
     @property
     def level(self) -> str:
-        """What the file holds about the people on its leaves."""
+        """What the file contains about the people on its leaves."""
         return self.facts.model.level if self.facts.model else "counts"
 
     @property
@@ -102,7 +102,7 @@ class CaseInQuestion:
         return self.facts.model is not None and self.facts.model.kind == "release"
 
     def spec(self, name: str) -> dict[str, Any]:
-        """What the policy says of a column, its roles as a list."""
+        """What the policy states of a column, its roles as a list."""
         spec = self.policy.get(*column_path(name))
         spec = spec if isinstance(spec, dict) else {"role": spec}
         role = spec.get("role", [])
@@ -170,7 +170,7 @@ def _covers(limit: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def spec_words(spec: Mapping[str, Any], *, empty: Sequence[str] = ()) -> dict[str, Any]:
-    """What a policy says of a column, one role as a word, without these keys where they are empty."""
+    """What a policy states of a column, one role as a word, without these keys where they are empty."""
     roles = spec["role"]
     kept = {key: value for key, value in spec.items() if value or key not in empty}
     return {**kept, "role": roles[0] if len(roles) == 1 else list(roles)}
@@ -455,7 +455,7 @@ class Gaps(Question):
             new = {**spec, "values": values, "no_answer": no_answer}
             harms = given.get("harm") != "no" and any(_may_be_secret(new, each) for each in no_answer)
             specs[name] = {**new, "missing_is_value": harms}
-        empty = ("values", "missing_is_value")  # an empty `no_answer` says that all values are answers
+        empty = ("values", "missing_is_value")  # an empty `no_answer` states that all values are answers
         changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
         changes |= {("data", "missing"): missing} if missing else {}
         return changes | ({("data", "on_missing"): given["others"]} if given.get("others") in {"drop", "keep"} else {})

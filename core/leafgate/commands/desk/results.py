@@ -22,7 +22,7 @@ MAX_SETTINGS = 4
 
 
 def verdict_sentence(report: JsonObject) -> str:
-    """The verdict; what is inconclusive says that it is no pass."""
+    """The verdict; what is inconclusive states that it is no pass."""
     verdict = "waived" if report["verdict"] == "pass" and report["waived"] else str(report["verdict"])
     number = sum(answer.state == "inconclusive" for answer in answers(report))
     verdict = "one" if verdict == "inconclusive" and number == 1 else verdict

@@ -317,7 +317,7 @@ class Ladder:
         return table if self.all_columns else with_features(table, self._taken)
 
     def columns_added(self, trial: Trial) -> tuple[str, ...]:
-        """The columns that a candidate asks about and the given model does not take."""
+        """The columns that a candidate reads and the given model does not take."""
         release = trial.release
         asked = set() if release is None else {name for tree in release.trees for name in columns_asked(tree)}
         return tuple(sorted(asked - self._taken))
@@ -402,7 +402,7 @@ class Ladder:
     def _grown(self, grower: Grower, teacher: Teacher | None, fold: int | None = None) -> ModelIR | None:
         """What a builder grows of the table without the people of a fold, for the classes or for a teacher's levels.
 
-        None where it asks about a sensitive column that is only there because of limits on what is learned of it.
+        None where it reads a sensitive column that is only there because of limits on what is learned of it.
         """
         people = self._growing if fold is None else rows_at(self._growing, self.bench.fold != fold)
         levels = None if teacher is None else teacher.levels if fold is None else teacher.within[fold]

@@ -138,7 +138,7 @@ class Workbench:
 
     @property
     def encoding(self) -> dict[str, Encoding]:
-        """What the policy says of the model's features."""
+        """What the policy states of the model's features."""
         return getattr(self.session.policy.build, "encoding", {})
 
     @cached_property

@@ -601,7 +601,7 @@ def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
 
 
 def _why_no_answer(spec: Mapping[str, Any]) -> str:
-    """What to check of the values and marks that may say that nothing is recorded of somebody."""
+    """What to check of the values and marks that may mean that nothing is recorded of somebody."""
     listed = ", ".join(yaml_text(text) for text in spec["no_answer"])
     if "missing_is_value" in spec:
         return (

@@ -1,4 +1,4 @@
-"""From a data file to a Table, exactly as the policy says; whatever does not fit is refused."""
+"""From a data file to a Table, exactly as the policy states; whatever does not fit is refused."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def read_any_table(
 def read_population(data: Data, schema: Schema, path: Path, engine: DataEngine | None = None) -> Table:
     """The Table of the quasi-identifiers alone, from a file with just their columns, or with all of the table's.
 
-    `schema` is that of the table whose people the population holds. The file is read like the
+    `schema` is that of the table whose people the population contains. The file is read like the
     table's; without a header its columns stand in the policy's order. Raises DataError as read_table does.
     """
     return read_columns(data, Schema(schema.public), path, "data.population", engine)
@@ -104,7 +104,7 @@ def read_population(data: Data, schema: Schema, path: Path, engine: DataEngine |
 def read_columns(data: Data, schema: Schema, path: Path, key: str, engine: DataEngine | None = None) -> Table:
     """The Table of the columns in `schema`, from a file with just these, or with all of the table's.
 
-    A column `weight` counts, and columns that number the people say whose the rows are, where the file has them all.
+    A column `weight` counts, and columns that number the people state whose the rows are, where the file has them all.
     Raises DataError as read_table does.
     """
     reading = _Reading(data, path, key, engine)
@@ -199,7 +199,7 @@ class _Reading:
         """What the engine reads; None where the core or a data source reads the file.
 
         Where the policy names the engine, its failure ends the audit; otherwise the core reads the file in its place,
-        and says what is wrong with it.
+        and states what is wrong with it.
         """
         table = self.engine_table
         if table is None:

@@ -67,7 +67,7 @@ class MemoryBlock:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Cells as text, before the policy says what they mean, in main memory or, where they are very many, on disk.
+    """Cells as text, before the policy states what they mean, in main memory or, where they are very many, on disk.
 
     Attributes:
         texts: the different texts of each column; the numbers in the blocks are positions in these.

@@ -1,4 +1,4 @@
-"""Tables, and values of training rows, that a model's file holds besides its model, compared with the table."""
+"""Tables, and values of training rows, that a model's file contains besides its model, compared with the table."""
 
 from __future__ import annotations
 

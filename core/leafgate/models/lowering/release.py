@@ -43,7 +43,7 @@ from leafgate.models.lowering.tests import (
 
 
 def asked_features(model: ModelIR) -> dict[int, Feature]:
-    """Every feature that some tree asks about, by its number."""
+    """Every feature that some tree tests, by its number."""
     least, most = np.full(len(model.features), np.inf), np.full(len(model.features), -np.inf)
     chosen: dict[int, set[str | float]] = {}
     for tree in model.trees:
@@ -66,7 +66,7 @@ def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, 
 def resolved_origins(
     model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str
 ) -> dict[int, Origin]:
-    """What each feature that a tree asks about is made of in the policy's columns, by its number.
+    """What each feature that a tree tests is made of in the policy's columns, by its number.
 
     Raises ReleaseError for features that no column expresses, each by its name.
     """
@@ -75,7 +75,7 @@ def resolved_origins(
 
 
 def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str) -> ModelIR:
-    """The model with these origins of the features that a tree asks about; others stay as given."""
+    """The model with these origins of the features that a tree tests; others stay as given."""
     found = resolved_origins(model, encodings, schema, place)
     return replace(model, origins=tuple(found.get(i, each) for i, each in enumerate(model.given_origins)))
 
@@ -90,8 +90,8 @@ def lower_model(
 ) -> SealedRelease:
     """The model, checked before, over the policy's columns; it keeps what the file discloses, whatever the policy says.
 
-    `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
-    Raises ReleaseError for what cannot be expressed in the policy's columns, each by its name.
+    `encodings` is what the policy states of the features' encoding, `people` how many the table has, where there is
+    one. Raises ReleaseError for what cannot be expressed in the policy's columns, each by its name.
     """
     target = schema.target
     if not model.classes and target.edges is None:
@@ -164,7 +164,7 @@ def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | 
 
 
 def _unspecified_missing(model: ModelIR, origins: Mapping[int, Origin]) -> frozenset[str]:
-    """The columns that trees ask about and of which the file does not state where missing cells go."""
+    """The columns that trees test and of which the file does not state where missing cells go."""
     if not model.unspecified_missing:
         return frozenset()
     named, columns = model.unspecified_missing_features, model.columns
@@ -191,7 +191,7 @@ def _check_spelling(model: ModelIR, origins: Mapping[int, Origin], schema: Schem
 
 
 def _unused_columns(model: ModelIR, schema: Schema, people: int | None) -> tuple[FileDisclosure, ...]:
-    """That the file names columns which the policy drops or does not know, if no tree asks about them."""
+    """That the file names columns which the policy drops or does not know, if no tree tests them."""
     unused = unknown_names(model, schema)
     says = f"the names of {len(unused)} column(s) that the policy drops or does not know, which no tree asks about"
     named = (FileDisclosure("column_names", "medium", says),) if unused else ()

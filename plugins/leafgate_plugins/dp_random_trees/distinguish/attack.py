@@ -236,7 +236,7 @@ def _tables_for(release: api.Release, known: api.AdversaryKnowledge, claim: Clai
 
 
 def builder_parameters(release: api.Release) -> tuple[int, float, int]:
-    """What the builder says of its threshold, its rate and its depth, where it says something."""
+    """What the builder states of its threshold, its rate and its depth, where it says something."""
     k, beta, depth = (release.builder.get(name) for name in ("k", "beta", "depth"))
     return (
         k if isinstance(k, int) else 10,

@@ -177,7 +177,7 @@ def _leaf_of_person(node: api.Node, person: api.Table, others: api.Table, rows: 
 
 
 def _log_odds(shown: api.Floats, others: api.Floats, release: api.Release) -> float:
-    """How much likelier the person makes what is shown, by the chances the builder says it has; 0 if it does not."""
+    """How much likelier the person makes what is shown, by the chances the builder states it has; 0 if it does not."""
     from scipy.stats import binom
 
     k, beta = release.builder.get("k"), release.builder.get("beta")

@@ -386,7 +386,7 @@ def exponents_of_deciding(logs: api.Floats, exponents: api.Floats) -> api.Floats
     """The exponents of the people whose answers are far enough apart to decide of a value.
 
     A leak is in answers like these. A band that none of them is in may have the exponent 1 only because nobody bears it
-    out or contradicts it, so that it says nothing of the leaks that the attack would see.
+    out or contradicts it, so that it states nothing of the leaks that the attack would see.
 
     Args:
         logs: shape (n, V), `log_scores` of what the model answers about the targets.

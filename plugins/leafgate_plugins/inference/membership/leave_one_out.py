@@ -311,11 +311,14 @@ class Refits:
         return np.array([np.delete(np.arange(n), i)[rng.permutation(n - 1)[:OTHERS]] for i in range(n)], dtype=np.int64)
 
     def on_table(self, fewest: int, most: int) -> Trained | None:
-        """Models of the whole table, asked about everybody; as `_trained`."""
+        """Models of the whole table, asked about everybody, as `_trained` returns them."""
         return self._trained(None, np.arange(len(self.asked)), len(self.tried), range(most), fewest)
 
     def without(self, i: int, fewest: int, most: int) -> Trained | None:
-        """Models without one of those who are tried, by the position; asked about her and the others. As `_trained`."""
+        """Models without the person at position `i` of those who are tried, asked about this person and the others.
+
+        As `_trained` returns them: None where the time is over before there are as few as `fewest`.
+        """
         altered = len(self.tried) + ALTERED_RECORDS * i + np.arange(ALTERED_RECORDS)
         people = np.append(i, self.others[i])
         return self._trained(i, np.concatenate([people, altered]), len(people), range(most), fewest)

@@ -59,7 +59,7 @@ class Strata:
     """The people of one public row whose unknown cells lead to the same leaves; sorted by row.
 
     `share` is the part of the row's possible unknown cells (values of categories, intervals between
-    the cuts of numbers) that each stratum holds: what somebody who knows nothing would think.
+    the cuts of numbers) that each stratum contains: what somebody who knows nothing would think.
     `leaf` has a column for each tree. `value` gives, for unknown columns that are secrets or that
     facts speak of, the code of the value; `member` which strata are of the people the tree was
     learned from.
