@@ -19,6 +19,7 @@ from leafgate.engine.audience import audience_of_evidence, audience_of_score
 from leafgate.engine.remedies.static import from_error, of_texts
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.belief import UNPLANTED, Belief, CellBelief, PosteriorBelief, SecretBelief, secret_of
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
@@ -309,7 +310,7 @@ def _people_judged(case: ScoringContext) -> int:
     return table.people_among()
 
 
-def _scored_people(scores: scoring.PeopleScores, weight: scoring.Counts, violating: NDArray[np.bool_]) -> ScoredPeople:
+def _scored_people(scores: scoring.PeopleScores, weight: Ids, violating: NDArray[np.bool_]) -> ScoredPeople:
     """Everybody's scores, by which reports draw; those who gave no answer weigh nothing in them."""
     case = scores.case
     everyone = not isinstance(case.belief, CellBelief)
@@ -336,7 +337,7 @@ def _without_answer(
     return {"people": people if known else AuditorOnly(people), "beyond": beyond if shown else AuditorOnly(beyond)}
 
 
-def _violating(metric: PersonMetric, state: AuditState, scores: scoring.Scores) -> NDArray[np.bool_]:
+def _violating(metric: PersonMetric, state: AuditState, scores: Floats) -> NDArray[np.bool_]:
     """Whose score is outside the limit."""
     values, which = np.unique(scores, return_inverse=True)
     with isolate_plugin_errors(metric, state.plugins):

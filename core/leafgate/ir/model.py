@@ -15,10 +15,8 @@ from leafgate.ir.content import HeldVector
 from leafgate.ir.features import Origin
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
 from leafgate.kernel import release
+from leafgate.kernel.arrays import Floats, Ids, Mask
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 LeafValueKind = Literal["labels", "shares", "counts", "scores", "values"]
 """What a leaf's numbers are: 1 for its class, shares, numbers per class, scores to add, a predicted number."""
 
@@ -75,9 +73,9 @@ class TreeIR:
     low: Ids
     high: Ids
     values: Floats
-    strict: Flags | bool = False
-    float32: Flags | bool = False
-    missing_low: Flags | bool = False
+    strict: Mask | bool = False
+    float32: Mask | bool = False
+    missing_low: Mask | bool = False
     subsets: Mapping[int, frozenset[str | float]] = field(default_factory=dict)
     counts: Floats | None = None
     size: Floats | None = None
@@ -94,13 +92,13 @@ class TreeIR:
         return np.flatnonzero(self.feature == LEAF)
 
     @cached_property
-    def compares(self) -> Flags:
+    def compares(self) -> Mask:
         """Which nodes compare a number with a threshold: those that ask something, and not by a set."""
         compares = np.asarray(self.feature != LEAF)
         compares[list(self.subsets)] = False
         return compares
 
-    def flag(self, name: Flag) -> Flags:
+    def flag(self, name: Flag) -> Mask:
         """A property of each node's test; one alone holds for all of them."""
         return np.broadcast_to(np.asarray(getattr(self, name), dtype=bool), (self.nodes,))
 

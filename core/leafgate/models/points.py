@@ -11,7 +11,8 @@ import numpy as np
 
 from leafgate.io.json import parse_number
 from leafgate.ir import features
-from leafgate.ir.model import Floats, ModelIR, TreeIR
+from leafgate.ir.model import ModelIR, TreeIR
+from leafgate.kernel.arrays import Floats
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
 from leafgate.models.lowering.tests import apply_steps, invert_threshold, splits_in

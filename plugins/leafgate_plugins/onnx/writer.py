@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
+from leafgate.api import Floats, Ids, InconclusiveError, Mask, ReleaseError
 from leafgate.lazy_loading import install_command
 from leafgate.models.exposure.categories import drop_unused_categories
 from leafgate.models.lowering.tests import Split, invert_threshold, splits_in
@@ -34,7 +33,6 @@ from leafgate_plugins.onnx.written_features import (
     questions_of,
 )
 
-Flags = NDArray[np.bool_]
 IR_VERSION, OPSET, ML_OPSET = 8, 17, 3
 MOST = sys.float_info.max
 WEIGHT_BITS = 2.0**20
@@ -201,7 +199,7 @@ def _between_codes(codes: Mapping[float, float], split: Split) -> float:
     return sum(split.low(code) for code in codes) - 0.5
 
 
-def doubles_going_low(thresholds: Floats, strict: Flags, float32: Flags) -> Floats:
+def doubles_going_low(thresholds: Floats, strict: Mask, float32: Mask) -> Floats:
     """For each test the largest double that goes low.
 
     Args:
@@ -225,7 +223,7 @@ def _node_lists(trees: Sequence[TreeIR], proto: Any, helper: Any) -> dict[str, A
     """The lists of nodes of all trees."""
     leaf = np.concatenate([tree.feature == LEAF for tree in trees])
 
-    def joined(arrays: Sequence[Ids | Flags]) -> list[int]:
+    def joined(arrays: Sequence[Ids | Mask]) -> list[int]:
         return [int(number) for number in np.where(leaf, 0, np.concatenate(arrays))]
 
     thresholds = np.where(leaf, 0.0, np.concatenate([tree.threshold for tree in trees])).tolist()

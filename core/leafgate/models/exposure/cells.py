@@ -10,21 +10,18 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.certainty import is_multiple
 from leafgate.io.json import parse_number
 from leafgate.ir.content import FileContent
 from leafgate.ir.features import ArithmeticStep
+from leafgate.kernel.arrays import Floats, Mask
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.release import NOT_STATED, RARE_CLASSES, FileDisclosure, Severity
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import CellCounts, Table
 from leafgate.models.lowering.encoding import as_number
 from leafgate.models.lowering.tests import apply_steps, in_single_precision
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 TEXTS = "texts that fewer than {few} people of the table have: they may name them"
 NUMBERS = "numbers that fewer than {few} people of the table have, finer than `step` makes public"
@@ -125,14 +122,14 @@ class ColumnCells:
         """Is the text, or the number that it is, the cell of a few people?"""
         return 0 < self.people(text) < self.few
 
-    def beyond(self, numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Flags:
+    def beyond(self, numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Mask:
         """Which of these are finite and, after the steps, below or above every number that somebody has?"""
         low, high = np.inf, -np.inf
         if not self.by_number.empty:
             low, high = sorted(apply_steps(self.by_number.index.to_numpy()[[0, -1]], steps))
         return np.asarray(((numbers < low) | (numbers > high)) & np.isfinite(numbers))
 
-    def are_of_few(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> Flags:
+    def are_of_few(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> Mask:
         """Which of these numbers a few people have, after the steps, as they are or in single precision?"""
         cells = apply_steps(self.rare_numbers, steps)
         return np.isin(numbers, cells) | np.isin(numbers, in_single_precision(cells))

@@ -13,7 +13,8 @@ from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.ir.features import Feature, Origin
-from leafgate.ir.model import FLAGS, LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
+from leafgate.ir.model import FLAGS, LEAF, ModelIR, TreeIR, topological_order
+from leafgate.kernel.arrays import Ids, Mask
 from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import CalibratedSum, FileDisclosure, ModelFile, ModelReading, Publish, Release
 from leafgate.kernel.schema import Schema
@@ -405,7 +406,7 @@ class _Places:
         depth: how many tests of the model are above the node.
     """
 
-    def __init__(self, low: Ids, high: Ids, is_leaf: Flags, roots: Ids, lowered: Mapping[int, LoweredTest]) -> None:
+    def __init__(self, low: Ids, high: Ids, is_leaf: Mask, roots: Ids, lowered: Mapping[int, LoweredTest]) -> None:
         self.low, self.high = low, high
         n_nodes, rows = len(low), roots
         levels, self.depth = list[Ids](), np.zeros(n_nodes, dtype=np.int64)
