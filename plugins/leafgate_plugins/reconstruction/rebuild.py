@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,23 +15,19 @@ from leafgate_plugins.reconstruction.leaf_records import BY_MARGINALS, FERRY, FI
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from leafgate.algorithms import routing
-    from leafgate_plugins.reconstruction import leaf_records, marginals
-    from leafgate_plugins.reconstruction.forest import assignment, bags, bounds, draws, regions, targets
+    from leafgate_plugins.reconstruction import rebuilt_records
+    from leafgate_plugins.reconstruction.forest import assignment, bags, bounds, draws, regions
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
-    from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
-    from leafgate_plugins.reconstruction.marginals import Marginal
+    from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest
 else:
-    np, pd, routing = api.lazy("numpy"), api.lazy("pandas"), api.lazy("leafgate.algorithms.routing")
-    leaf_records, marginals = (
-        api.lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("leaf_records", "marginals")
-    )
-    assignment, bags, bounds, draws, regions, targets = (
+    np, routing = api.lazy("numpy"), api.lazy("leafgate.algorithms.routing")
+    rebuilt_records = api.lazy("leafgate_plugins.reconstruction.rebuilt_records")
+    assignment, bags, bounds, draws, regions = (
         api.lazy(f"leafgate_plugins.reconstruction.forest.{name}")
-        for name in ("assignment", "bags", "bounds", "draws", "regions", "targets")
+        for name in ("assignment", "bags", "bounds", "draws", "regions")
     )
 
 NEAR = 0.1
@@ -40,8 +35,6 @@ NEAR = 0.1
 half of it, which is how near a number of `reconstructed_cells` has to be by default."""
 SEARCHED = 0.6
 """The share of the time limit after which the search for a table ends."""
-MAX_REACH = 30_000_000
-"""People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
 NO_ROWS = "its leaves count no people by class, and no file of a model says how many people they have"
 NOT_AGREEING = "the rebuilt table does not agree with all counts, and another one may have more cells right"
 NOT_ALL_USED = "the attack did not use all trees, all counts and all known people, which may give back more cells"
@@ -130,7 +123,7 @@ class Rebuild(api.AttackModel):
         limits = bounds.forest_bounds(forest, columns, start + seconds, agreeing)
         unused = (*forest.unused, *unused)
         agrees = not any(each is not None and each.missed for each in found)
-        records = _records(forest, found, known)
+        records = rebuilt_records.records_of(forest, found, known)
         predictions_used = True
         if not by_class and rows is not None:
             # sums of several trees limit each other, which is not looked at
@@ -138,7 +131,7 @@ class Rebuild(api.AttackModel):
             others = rows
             for people in groups if n_known else ():
                 others = _without_sums_of_known(others, release, people, known.schema.target.name)
-            _add_predicted(records, forest, found, others, known)
+            rebuilt_records.add_predicted(records, forest, found, others, known)
         return [
             api.TableBelief(
                 records,
@@ -188,9 +181,9 @@ def _of_draws(
         unused.append(TOO_MANY_ROWS)
     if unused:
         evidence["unused"] = unused
-    records = _records(forest, found, known)
+    records = rebuilt_records.records_of(forest, found, known)
     if not by_class and rows is not None:
-        _add_predicted(records, forest, found, rows, known)
+        rebuilt_records.add_predicted(records, forest, found, rows, known)
     each_row_once = rows is not None and bool(rows.drawn) and drawn is None  # numbers that place nobody
     all_used = together == len(forest.trees) and not unused and not each_row_once
     unfinished = _unfinished(agrees=not wrong, all_used=all_used, predictions_used=by_class)
@@ -213,19 +206,6 @@ def _unfinished(*, agrees: bool, all_used: bool, predictions_used: bool) -> str:
     if not all_used:
         return NOT_ALL_USED
     return "" if predictions_used else PREDICTIONS_NOT_USED
-
-
-def _add_predicted(
-    records: pd.DataFrame,
-    forest: Forest,
-    found: Sequence[Assignment | None],
-    rows: TrainingRows,
-    known: api.AdversaryKnowledge,
-) -> None:
-    """Add to the records what the model predicts, where sums of it follow from the file."""
-    outputs = targets.LeafSums.of(forest, rows)
-    if outputs and found[0] is not None:
-        records[known.schema.target.name] = targets.predicted_cells(outputs, found[0].leaf, known.schema.target)
 
 
 def _people_with_cells(known: api.AdversaryKnowledge) -> list[api.Table]:
@@ -309,63 +289,6 @@ def _near(parts: ColumnParts) -> float:
         return 0.0
     low, high = parts.column.bounds or (parts.starts[0], parts.ends[-1])
     return float(NEAR * (high - low))
-
-
-def _records(forest: Forest, found: Sequence[Assignment | None], known: api.AdversaryKnowledge) -> pd.DataFrame:
-    """A record for each person: a cell of each column within what her leaves leave open."""
-    there = [(name, each) for name, each in zip(forest.classes, found, strict=True) if each is not None]
-    order = range(len(forest.trees))
-    own = [assignment.regions_of(forest.trees, each.leaf, order) for _, each in there]
-    cells: dict[str, Any] = {}
-    for j, parts in enumerate(forest.columns):
-        name = parts.column.name
-        rng = np.random.default_rng([known.seed, *hashlib.sha256(name.encode()).digest()[:8]])
-        marginal = marginals.marginal_of(parts.column, known)
-        cells[name] = _cells(parts, [each.columns[j] for each in own], rng, marginal)
-    if forest.classes != regions.EVERYBODY:
-        names = np.array([name for name, _ in there], dtype=object)
-        cells[known.schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
-    return pd.DataFrame(cells)
-
-
-def _cells(
-    parts: ColumnParts, own: Sequence[Spans | Subsets], rng: np.random.Generator, marginal: Marginal | None
-) -> Any:
-    """A cell of one column for each person, class by class, whose leaves leave these parts.
-
-    Without a marginal, the people of each class are by themselves; with one, all follow it together.
-    """
-    n_people = sum(len(each.first if isinstance(each, regions.Spans) else each.reach) for each in own)
-    if marginal is None or n_people * parts.n_parts > MAX_REACH:
-        return np.concatenate([_cells_of_class(parts, each, rng) for each in own])
-    reach = np.concatenate([_reach(parts, each) for each in own])
-    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng, marginal)
-
-
-def _cells_of_class(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -> Any:
-    """A cell of one column for each person of a class, by what the counts of the class tell."""
-    starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
-    if isinstance(own, regions.Spans) and len(own.first) * len(starts) > MAX_REACH:
-        middle = np.where(own.first <= own.last, (own.first + own.last) // 2, len(parts.starts))
-        return (starts[middle] + ends[middle]) / 2
-    reach = _reach(parts, own)
-    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng)
-
-
-def _reach(parts: ColumnParts, own: Spans | Subsets) -> api.Mask:
-    """Which parts each person can have; the last part of a column of numbers is a missing cell."""
-    reach = own.reach
-    if not parts.values and not parts.column.missing:
-        reach = np.column_stack([reach, np.zeros(len(reach), dtype=bool)])
-    return reach
-
-
-def _spread_over(parts: ColumnParts, reach: api.Mask) -> leaf_records.Parts:
-    """The column with the parts that each person can have."""
-    starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
-    if parts.values:
-        starts, ends = np.zeros(0), np.zeros(0)
-    return leaf_records.Parts(column=parts.column, values=parts.values, starts=starts, ends=ends, reach=reach)
 
 
 def _parts_of_columns(limits: ForestBounds) -> dict[str, int]:

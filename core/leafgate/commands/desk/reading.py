@@ -17,16 +17,8 @@ from leafgate.api.registry import load_plugins
 from leafgate.commands.desk.cases import FACTS, POLICY, Case, ColumnFacts, Facts, ModelFacts, Role
 from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.questions import QUESTIONS, CaseInQuestion
-from leafgate.commands.scaffold.policy import (
-    MANY,
-    Draft,
-    Files,
-    Guess,
-    column_line,
-    draft_of,
-    first_policy,
-    is_left_out,
-)
+from leafgate.commands.scaffold.column_guesses import MANY, Guess, column_line, is_left_out
+from leafgate.commands.scaffold.policy import Draft, Files, draft_of, first_policy
 from leafgate.console.exit_codes import exit_code_of
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
