@@ -21,7 +21,7 @@ from leafgate_plugins.divergence.metrics import divergences
 from leafgate_plugins.maxent.attack import posterior_of
 from leafgate_plugins.maxent.components import MaxEnt
 from leafgate_plugins.maxent.problem.build import Model, build_model
-from leafgate_plugins.maxent.problem.problem import Outcome, SolveSettings
+from leafgate_plugins.maxent.problem.problem import EntropyMaximum, SolveSettings
 from leafgate_plugins.maxent.solve.active_set import solve
 
 pytestmark = pytest.mark.thorough
@@ -51,7 +51,7 @@ def published(builder: Mapping[str, Any], level: Level, *, label_accuracies: boo
 @cache
 def attacked(
     measure: str, level: Level, internal: bool, label_accuracies: bool = False
-) -> tuple[Model, Outcome, Floats]:
+) -> tuple[Model, EntropyMaximum, Floats]:
     """The problem, what solving it came to, and D_individual of each public record."""
     builder = {"use": "id3", "measure": measure, "min_split": 6}
     run = published(builder, level, label_accuracies=label_accuracies)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leafgate.disclosure.summary import findings_by_urgency as findings_by_urgency
     from leafgate.disclosure.summary import in_short as in_short
     from leafgate.disclosure.summary import summary as summary
-    from leafgate.disclosure.text import finding_state as finding_state
+    from leafgate.disclosure.wording import finding_state as finding_state
     from leafgate.engine.build import publish as publish
     from leafgate.engine.report import Audit as Audit
     from leafgate.errors import ExitCode as ExitCode

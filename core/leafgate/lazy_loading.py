@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -50,6 +51,24 @@ def lazy(name: str) -> Any:
     Fraction(1, 1)
     """
     return LazyModule(name)
+
+
+@dataclass(frozen=True)
+class LazyFunction:
+    """Stands for a function, whose module is imported when it is called.
+
+    Attributes:
+        path: "MODULE:NAME", for example "leafgate_plugins.onnx.reader:read".
+
+    >>> LazyFunction("math:gcd")(6, 4)
+    2
+    """
+
+    path: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        module, _, name = self.path.partition(":")
+        return getattr(import_module(module), name)(*arguments)
 
 
 LAZY_IMPORT = re.compile(r"^    from ([\w.]+) import (\w+) as \2$", re.MULTILINE)

@@ -19,7 +19,7 @@ from leafgate.kernel.tree import CategoricalSplit, Node, children
 from leafgate.session.run import Session
 from leafgate_plugins.divergence.metrics import divergences, floored
 from leafgate_plugins.maxent.problem.build import Model, build_model
-from leafgate_plugins.maxent.problem.problem import Outcome, SolveSettings
+from leafgate_plugins.maxent.problem.problem import EntropyMaximum, SolveSettings
 from leafgate_plugins.maxent.solve.active_set import solve
 from maxent_settings import FLOOR, STARTS, TIME_LIMIT, Floats, Wanted, believed, open_run, released, true_shares
 
@@ -97,7 +97,7 @@ def attacked(run: Session, wanted: Wanted, starts: int = STARTS) -> Attacked:
 Solved = tuple[float, float, float, bool, list[float], dict[str, int], int, dict[str, float]]
 
 
-def _solved(outcome: Outcome) -> Solved:
+def _solved(outcome: EntropyMaximum) -> Solved:
     found = sorted(outcome.optima, reverse=True)
     counted = dict(outcome.active), len(outcome.binding), dict(outcome.violations)
     return outcome.entropy, outcome.bound, outcome.gap, outcome.convex, found, *counted

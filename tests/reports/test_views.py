@@ -17,7 +17,7 @@ from jsonschema import Draft4Validator
 
 from command_line import leafgate
 from leafgate.app import Report, document, findings_by_urgency, readable, summary
-from leafgate.disclosure.text import finding_alarm
+from leafgate.disclosure.wording import finding_alarm
 from leafgate.reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
 from reports import FILES, HOSTILE, Page, audited, renamed, view
 from survey import survey, write_policy

@@ -15,7 +15,7 @@ from adult import adult
 from data_files import DATA
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.ir.model import Floats, Ids
+from leafgate.kernel.arrays import Floats, Ids
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR

@@ -17,7 +17,7 @@ from leafgate.api import AdversaryKnowledge, BuildResult, Leaf, Node, TreeBuilde
 from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.maxent.attack import describe_split_constraint
 from leafgate_plugins.maxent.problem import build as modelling
-from leafgate_plugins.maxent.problem.problem import Outcome, Problem, SolveSettings
+from leafgate_plugins.maxent.problem.problem import EntropyMaximum, Problem, SolveSettings
 from leafgate_plugins.maxent.solve import active_set
 from leafgate_plugins.maxent.solve.active_set import solve
 from oracles import Path, path_of, persons
@@ -46,12 +46,12 @@ def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = 
 
 def answer(
     release: Release, known: AdversaryKnowledge, *, internal: bool = True, solver: str = "structured", starts: int = 2
-) -> Outcome:
+) -> EntropyMaximum:
     """The attack's solution, by one engine."""
     return solve(problem_of(release, known, internal=internal), SolveSettings(solver, starts, 120.0))
 
 
-def solved(problem: Problem) -> Outcome:
+def solved(problem: Problem) -> EntropyMaximum:
     """The attack's solution of a problem, by the structured engine."""
     return solve(problem, SolveSettings("structured", 2, 60.0))
 

@@ -16,7 +16,7 @@ from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.api import Column
 from leafgate.commands.convert.prediction import leaves_of
-from leafgate.ir.model import Floats
+from leafgate.kernel.arrays import Floats
 from leafgate.kernel.schema import bin_names
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import CategoryCodes, ModelIR, OneHot, TreeIR

@@ -335,7 +335,8 @@ class _Search:
             if solution.infeasible:
                 raise InconclusiveError(CONTRADICTION)
             self.learn(np.rint(solution.people).astype(np.int64))
-            people = self._people_by_pair(solution.people)
+            by_pair = np.bincount(self.system.pair_of_cell, weights=solution.people, minlength=self.state.size)
+            people = by_pair.astype(np.float64).reshape(self.state.shape)
             new = undecided & (people > ROUNDING)
             if not new.any():
                 undecided &= self.state == OPEN
@@ -349,10 +350,6 @@ class _Search:
             maybe |= new
             maybe &= self.state == OPEN
         return np.asarray(maybe | (self.state == OPEN))
-
-    def _people_by_pair(self, people: Floats) -> Floats:
-        sums = np.bincount(self.system.pair_of_cell, weights=people, minlength=self.state.size)
-        return sums.astype(np.float64).reshape(self.state.shape)
 
     def learn(self, assignment: Ids) -> bool:
         """Keep an assignment, if it agrees with everything and has somebody where nobody was known to be."""

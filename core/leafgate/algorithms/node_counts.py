@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.ir.node_numbers import MISCOUNTED, NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, Sampling
-from leafgate.kernel.arrays import Floats, Ids
+from leafgate.kernel.arrays import Floats, Ids, Mask
 
 if TYPE_CHECKING:
     from leafgate.kernel.release import Release
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from leafgate.kernel.tree import Node
 
 Positions = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 WHOLE_TOLERANCE = 0.01
 """A number of rows may differ from a whole number by this much; a difference of one row is a difference."""
@@ -187,13 +186,15 @@ class _Check:
             expected = sums.of(scores.hessians(tree.output), numbers)
             wrong = self._wrong_hessians(numbers, expected, sums.people(numbers), tree, scores)
         elif numbers.class_weights and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
-            expected = sums.by_class(numbers) @ np.array(numbers.class_weights)
+            expected = sums.people_by_class(numbers) @ np.array(numbers.class_weights)
             wrong = abs(numbers.values - expected) > WHOLE_TOLERANCE * min(numbers.class_weights)
         elif numbers.kind == "parts" and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
-            expected = sums.by_class(numbers, complete) if numbers.values.ndim == 2 else sums.of(complete, numbers)
+            expected = (
+                sums.people_by_class(numbers, complete) if numbers.values.ndim == 2 else sums.of(complete, numbers)
+            )
             wrong = self._wrong_parts(numbers.values, expected, sums, everybody=bool(complete.all()))
         else:
-            expected = sums.by_class(numbers) if numbers.values.ndim == 2 else sums.people(numbers)
+            expected = sums.people_by_class(numbers) if numbers.values.ndim == 2 else sums.people(numbers)
             wrong = self._wrong(numbers, expected, tree, sums)
         wrong &= ~np.isnan(numbers.values)
         if wrong.any():
@@ -210,7 +211,7 @@ class _Check:
                 complete[self.table.frame[name].isna().to_numpy()] = 0.0
         return complete
 
-    def _wrong_parts(self, values: Floats, expected: Floats, sums: _Sums, *, everybody: bool) -> Flags:
+    def _wrong_parts(self, values: Floats, expected: Floats, sums: _Sums, *, everybody: bool) -> Mask:
         """Which numbers are fewer than the people without missing cells, or more where `everybody` has all cells.
 
         Numbers are rounded to two decimals or finer on each leaf, and added up.
@@ -220,7 +221,7 @@ class _Check:
         with_others = not everybody or self.table.dropped > 0
         return np.asarray(fewer if with_others else fewer | (values > expected + rounding))
 
-    def _wrong(self, numbers: NodeNumbers, expected: Floats, tree: TreeNumbers, sums: _Sums) -> Flags:
+    def _wrong(self, numbers: NodeNumbers, expected: Floats, tree: TreeNumbers, sums: _Sums) -> Mask:
         """Which numbers of rows, draws or unknown weights are not those of `expected` people."""
         values = numbers.values
         depth = _depth_of(tree, numbers)[:, None] if values.ndim == 2 else _depth_of(tree, numbers)
@@ -250,7 +251,7 @@ class _Check:
                 return bool((apart <= WHOLE_TOLERANCE).all())
         return False
 
-    def _unlikely(self, values: Floats, expected: Floats, depth: Positions) -> Flags:
+    def _unlikely(self, values: Floats, expected: Floats, depth: Positions) -> Mask:
         """Which numbers of distinct rows are so far from what is expected of a sample that none would be so."""
         with np.errstate(all="ignore"):
             share = np.where(expected > 0, values / np.maximum(expected, 1), 0.0)
@@ -260,7 +261,7 @@ class _Check:
         more = (share > high) & (_log_improbability(expected, share, high) > bound)
         return np.asarray(fewer | more)
 
-    def _unlikely_draws(self, values: Floats, expected: Floats, depth: Positions) -> Flags:
+    def _unlikely_draws(self, values: Floats, expected: Floats, depth: Positions) -> Mask:
         """Which numbers are so unlikely, of rows drawn with replacement: their number at the root is known."""
         draws = self.draws or 1.0
         bound = self.log_alarm + depth * self.log_tests
@@ -272,7 +273,7 @@ class _Check:
 
     def _wrong_hessians(
         self, numbers: NodeNumbers, expected: Floats, people: Floats, tree: TreeNumbers, scores: _Scores
-    ) -> Flags:
+    ) -> Mask:
         """Which sums of second derivatives are not those of the people whom the table sends there."""
         values = numbers.values
         if scores.constant:
@@ -321,8 +322,12 @@ class _Sums:
             self._people = self.of(np.ones(len(self.leaf)), numbers)
         return self._people
 
-    def by_class(self, numbers: NodeNumbers, amounts: Floats | None = None) -> Floats:
-        """The same by class, in the file's order; of everybody's `amounts` where these are given."""
+    def people_by_class(self, numbers: NodeNumbers, amounts: Floats | None = None) -> Floats:
+        """How many people of each class the table sends to each number, or the sum of their `amounts`.
+
+        Returns:
+            Shape (n_numbers, n_classes), classes in the file's order.
+        """
         codes = self.check.table.codes(self.check.release.target)
         amounts = np.ones(len(codes)) if amounts is None else amounts
         return np.column_stack([self.of((codes == column) * amounts, numbers) for column in self.check.columns])

@@ -1,4 +1,4 @@
-"""A release whose trees are cut back, so that every leaf holds at least so many people of the table.
+"""A release whose trees are cut back, so that every leaf contains at least so many people of the table.
 
 It stands in for the model that the same learner would fit with a larger smallest leaf: the tests that remain are the
 same, and those that would part fewer people are gone.
@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, Router, keep_merged, route
 from leafgate.kernel.arrays import Floats, Ids, Mask
 from leafgate.kernel.leaf import Leaf
+from leafgate.kernel.release import Release
+from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Branch, Node, NumericSplit, TreeArrays, children, leaves, tree_arrays
-
-if TYPE_CHECKING:
-    from leafgate.kernel.release import Release
-    from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +84,7 @@ class _CountedTree:
         return np.cumsum(np.cumsum(joins[:-1]) == 0) - 1
 
     def _cut(self, node: Node, number: int, cut: Sequence[bool]) -> Node:
-        """The tree below a node; `number` is the node's own in `arrays`, `cut` says which tests are gone."""
+        """The tree below a node; `number` is the node's own in `arrays`, `cut` states which tests are gone."""
         if isinstance(node, Leaf):
             return node
         if cut[number]:

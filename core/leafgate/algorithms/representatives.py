@@ -87,17 +87,6 @@ def _gaps(names: Iterable[str], table: Table) -> Ids:
     return gaps
 
 
-def _own_cells(frame: pd.DataFrame, schema: Schema) -> Ids:
-    """A number for each row, equal for rows with the same class and secrets."""
-    own = [column.name for column in schema.columns if column.roles & {"class", "sensitive"}]
-    return distinct_rows(frame.loc[:, own], Schema(tuple(schema[name] for name in own)))[1]
-
-
-def _combined(key: Ids, more: Ids) -> Ids:
-    """A number for each row, equal where both numbers are."""
-    return np.asarray(np.unique(key * (int(more.max(initial=0)) + 1) + more, return_inverse=True)[1])
-
-
 def _first_of_each(
     key: Ids, frame: pd.DataFrame, weight: NDArray[np.int64], schema: Schema
 ) -> tuple[Ids, NDArray[np.int64]]:
@@ -123,7 +112,7 @@ class _Representatives:
     """Records, and the people whom they stand for.
 
     `alike` has a column for each tree, with the leaf of each record, one for each tree that tests a column that is not
-    public, with the number of its residual tree, and one for each tree that says whether a tested cell is missing.
+    public, with the number of its residual tree, and one for each tree that states whether a tested cell is missing.
     """
 
     frame: pd.DataFrame
@@ -138,8 +127,9 @@ class _Representatives:
 
     def merged(self, schema: Schema) -> _Representatives:
         """One record of those that are alike and have the same class and secrets."""
-        key = _own_cells(self.frame, schema)
+        own = [column.name for column in schema.columns if column.roles & {"class", "sensitive"}]
+        key = distinct_rows(self.frame.loc[:, own], Schema(tuple(schema[name] for name in own)))[1]
         for numbers in self.alike.T:
-            key = _combined(key, numbers)
+            key = np.asarray(np.unique(key * (int(numbers.max(initial=0)) + 1) + numbers, return_inverse=True)[1])
         chosen, weight = _first_of_each(key, self.frame, self.weight, schema)
         return _Representatives(self.frame.iloc[chosen].reset_index(drop=True), self.alike[chosen], weight)

@@ -11,18 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leafgate.api.registry import plugins_beside
-from leafgate.console.options import (
-    Audience,
-    DataFile,
-    DataRoot,
-    JsonOutput,
-    Org,
-    PluginFiles,
-    PolicyFile,
-    Quiet,
-    TestFile,
-    Verbose,
-)
+from leafgate.console import options
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, write_file
@@ -52,14 +41,16 @@ else:
 
 
 def audit(
-    policy: PolicyFile,
-    data: DataFile = None,
-    root: DataRoot = None,
-    org: Org = None,
-    test: TestFile = None,
+    policy: options.PolicyFile,
+    data: options.DataFile = None,
+    root: options.DataRoot = None,
+    org: options.Org = None,
+    test: options.TestFile = None,
     out: Annotated[Path | None, typer.Option(help="Folder for release.json, report.json, timings.json.")] = None,
-    as_json: JsonOutput = False,
-    audience: Annotated[Audience, typer.Option(help="auditor: everything, in owner-only files.")] = Audience.public,
+    as_json: options.JsonOutput = False,
+    audience: Annotated[
+        options.Audience, typer.Option(help="auditor: everything, in owner-only files.")
+    ] = options.Audience.public,
     to: Annotated[
         list[str] | None,
         typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; repeatable."),
@@ -83,13 +74,13 @@ def audit(
         list[Path] | None,
         typer.Option(metavar="KEY", help="The file with the key of rolls of the ledger; repeatable."),
     ] = None,
-    plugin: PluginFiles = None,
+    plugin: options.PluginFiles = None,
     attest: Annotated[
         Path | None,
         typer.Option(metavar="KEY", help="Sign statements about the report with this private key, into --out."),
     ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> int:
     """Build or load a release, attack it, and judge it by the limits."""
     with nullcontext() if out is None else results_folder(out):
@@ -97,7 +88,7 @@ def audit(
             _refuse_without_folder(audience, to or ())
         if quiet and (as_json or verbose):
             raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
-        sign = None if attest is None else attestation.signing(attest, out, public=audience == Audience.public)
+        sign = None if attest is None else attestation.signing(attest, out, public=audience == options.Audience.public)
         with plugins_beside(*tried_plugins(plugin or (), org)):
             beside = _given_ledger(ledger, ledger_key, roll_key or ())
             run = _opened_session(out, to or (), policy, data, root, test, org, ledger=beside)
@@ -125,7 +116,7 @@ def _audit_into(
     out: Path | None,
     run: sessions.Session,
     *,
-    audience: Audience,
+    audience: options.Audience,
     formats: Sequence[str],
     search_remedies: bool,
     as_json: bool,
@@ -173,9 +164,9 @@ def tried_plugins(files: Sequence[Path], org: object = None) -> list[Plugin]:
     return [plugin_of_file(file) for file in files]
 
 
-def _refuse_without_folder(audience: Audience, formats: Collection[str]) -> None:
+def _refuse_without_folder(audience: options.Audience, formats: Collection[str]) -> None:
     """InvalidError for options whose files need a folder."""
-    if audience == Audience.auditor:
+    if audience == options.Audience.auditor:
         raise InvalidError(
             "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
         )
@@ -283,11 +274,11 @@ def _refuse_second_draw(policy: Policy, release: Path) -> None:
 
 
 def build(
-    policy: PolicyFile,
+    policy: options.PolicyFile,
     out: Annotated[Path, typer.Option(help="The release file to write.")],
-    data: DataFile = None,
-    root: DataRoot = None,
-    org: Org = None,
+    data: options.DataFile = None,
+    root: options.DataRoot = None,
+    org: options.Org = None,
 ) -> int:
     """Build the release alone. Nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
@@ -303,14 +294,14 @@ def build(
 
 
 def attack(
-    policy: PolicyFile,
+    policy: options.PolicyFile,
     release: Annotated[Path, typer.Option(help="The release file to attack.")],
     use: Annotated[str, typer.Option(metavar="NAME", help="An attack of the policy, or one that is installed.")],
     out: Annotated[Path, typer.Option(help="The file to write (for its owner's eyes only).")],
-    data: DataFile = None,
-    root: DataRoot = None,
+    data: options.DataFile = None,
+    root: options.DataRoot = None,
     secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
-    plugin: PluginFiles = None,
+    plugin: options.PluginFiles = None,
 ) -> int:
     """Write what one attack infers about everybody, as CSV. Of an attack on the mechanism: its evidence, as JSON."""
     make_folder(out.parent)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.api.registry import plugins_beside
+from leafgate.api.registry import load_plugins, plugins_beside
 from leafgate.cli.audit import tried_plugins, warn, warnings_of, warnings_of_table
 from leafgate.console.options import DataRoot, JsonOutput, Org, PluginFiles, Quiet
 from leafgate.console.output import print_document, say
@@ -131,7 +131,6 @@ def _read_policy(
 
         run = open_session(policy, data, root, org=org, any_size_for="audit")
         return loaded.name, [*warnings_of(loaded), *warnings_of_table(run)]
-    from leafgate.api.registry import load_plugins
     from leafgate.policy.load import read_partial_policy
 
     return str(read_partial_policy(policy, load_plugins()).written.document.get("name") or ""), []

@@ -9,17 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from leafgate.api import registry
 from leafgate.api.data_engines import DataEngine
 from leafgate.api.options import options, parts
-from leafgate.api.registry import (
-    OfferedFormat,
-    Plugin,
-    Plugins,
-    command_name,
-    isolate_plugin_errors,
-    load_plugins,
-    use_of,
-)
 from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.knowledge import needs_in_words
@@ -93,7 +85,7 @@ def describe(component: type[Component], origin: str) -> Description:
     metric = component if issubclass(component, Metric) else None
     own = OptionGroup(under="", picked="", summary="", options=options_of(component))
     return Description(
-        name=use_of(component),
+        name=registry.use_of(component),
         kind=kind_of(component),
         origin=origin,
         text=inspect.getdoc(component) or "",
@@ -137,7 +129,7 @@ def policy_example(component: type[Component]) -> str:
     required = any(field.is_required() for name, field in component.model_fields.items() if name != "use")
     if required and not component.policy_example:
         return ""
-    used = "{" + ", ".join(filter(None, (f"use: {use_of(component)}", component.policy_example))) + "}"
+    used = "{" + ", ".join(filter(None, (f"use: {registry.use_of(component)}", component.policy_example))) + "}"
     if issubclass(component, TreeBuilder):
         return f"build: {used}"
     if issubclass(component, DataSource):
@@ -145,14 +137,14 @@ def policy_example(component: type[Component]) -> str:
     return f"{'attacks' if issubclass(component, AttackModel) else 'metrics'}:\n  - {used}"
 
 
-def format_explanation(offered: OfferedFormat) -> str:
+def format_explanation(offered: registry.OfferedFormat) -> str:
     """The page `leafgate explain` prints of a report format."""
     format_ = offered.format
     lines = [f"{format_.name}: format of {offered.origin}", "", inspect.getdoc(format_.render) or "", ""]
     return "\n".join([*lines, *format_notes(offered)]) + "\n"
 
 
-def format_notes(offered: OfferedFormat) -> Iterator[str]:
+def format_notes(offered: registry.OfferedFormat) -> Iterator[str]:
     """Sentences about the files of a report format."""
     format_ = offered.format
     yield f"File: {format_.filename}, of the type {format_.media_type}."
@@ -207,7 +199,7 @@ def _facts(component: type[Component]) -> Iterator[tuple[str, str]]:
         try:
             failure = component.plain_failure_of("<secret>")
         except Exception:
-            with isolate_plugin_errors(component, load_plugins()):
+            with registry.isolate_plugin_errors(component, registry.load_plugins()):
                 raise
         yield "Where the limit is broken", failure
     yield "Source", component.source
@@ -278,19 +270,19 @@ def _listed(some: Mapping[str, float]) -> str:
     return ", ".join(f"{n} {value}" for value, n in some.items())
 
 
-def _offers(plugin: Plugin) -> list[tuple[str, str]]:
+def _offers(plugin: registry.Plugin) -> list[tuple[str, str]]:
     """The kind and the name of everything that a plugin offers."""
     others = [("format", each.name) for each in plugin.formats]
     others += [("reader", each.name) for each in plugin.readers]
     for app in plugin.commands:
-        others += [("command", command_name(command)) for command in app.registered_commands]
+        others += [("command", registry.command_name(command)) for command in app.registered_commands]
         for group in app.registered_groups:
             members = [] if group.typer_instance is None else group.typer_instance.registered_commands
-            others += [("command", f"{group.name} {command_name(command)}") for command in members]
+            others += [("command", f"{group.name} {registry.command_name(command)}") for command in members]
     return [*((kind_of(offer.component), offer.use) for offer in plugin.offers), *others]
 
 
-def plugins_document(plugins: Plugins) -> dict[str, Any]:
+def plugins_document(plugins: registry.Plugins) -> dict[str, Any]:
     """Every plugin found, as JSON."""
     return {
         "format": "leafgate/plugins/1",
@@ -307,7 +299,7 @@ def plugins_document(plugins: Plugins) -> dict[str, Any]:
     }
 
 
-def plugin_lines(plugins: Plugins) -> Iterator[str]:
+def plugin_lines(plugins: registry.Plugins) -> Iterator[str]:
     """Every plugin found, a line each for people."""
     for plugin in plugins.entries:
         offers = ", ".join(" ".join(offer) for offer in _offers(plugin)) or "nothing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 
+from leafgate.disclosure import schema
 from leafgate.disclosure.figures import attack_accuracies, distributions, tree_figure
 from leafgate.disclosure.limit_leakage import leakage_notes
 from leafgate.disclosure.masking import (
@@ -21,18 +22,7 @@ from leafgate.disclosure.masking import (
     round_to_grid,
     rounding_base,
 )
-from leafgate.disclosure.schema import (
-    BarDocument,
-    DataDocument,
-    FindingDocument,
-    LimitDocument,
-    MethodDocument,
-    PolicyDocument,
-    ReleaseDocument,
-    RemedyDocument,
-    ReportDocument,
-)
-from leafgate.disclosure.text import decisions, statements
+from leafgate.disclosure.wording import decisions, statements
 from leafgate.io.evidence import EvidenceDocument, FewerThan, FromTo, MaskedScore, MoreThan
 from leafgate.io.json import JsonDocument
 from leafgate.kernel.evidence import AuditorOnly
@@ -49,12 +39,12 @@ def document(report: Report, audience: Audience) -> JsonDocument:
     return report_document(report, audience).json_document()
 
 
-def report_document(report: Report, audience: Audience) -> ReportDocument:
+def report_document(report: Report, audience: Audience) -> schema.ReportDocument:
     """The report as its audience may see it.
 
-    Each finding says who may see its numbers. Those of a public report are masked by its smallest cell
-    (`leafgate.disclosure.masking`). Where the release claims differential privacy, a public report holds no number that
-    was computed from the data, nor how many people there are.
+    Each finding states who may see its numbers. Those of a public report are masked by its smallest cell
+    (`leafgate.disclosure.masking`). Where the release claims differential privacy, a public report contains no number
+    that was computed from the data, nor how many people there are.
     """
     mask = CountMask.of_report(report, report.smallest_cell if audience == "public" else 1)
     hide_data = audience == "public" and report.differentially_private
@@ -66,20 +56,20 @@ def report_document(report: Report, audience: Audience) -> ReportDocument:
     notes += leakage_notes(report, findings) if audience == "public" else ()
     notes += [OUTSIDE_GUARANTEE] if hide_data else ()
     notes = [*decisions(notes), *statements(notes)]
-    return ReportDocument.of(
+    return schema.ReportDocument.of(
         {
             "format": FORMAT,
             "verdict": report.verdict,
             "audience": audience,
             "waived": report.waived,
             **({"judged_on": report.judged_on, "waivers": report.waivers} if report.waivers else {}),
-            "policy": PolicyDocument.of(report.policy),
-            "data": DataDocument.of({} if hide_data else _data_facts(report, mask, audience)),
-            "release": report.release and ReleaseDocument.of(redact_object(report.release, mask, audience)),
+            "policy": schema.PolicyDocument.of(report.policy),
+            "data": schema.DataDocument.of({} if hide_data else _data_facts(report, mask, audience)),
+            "release": report.release and schema.ReleaseDocument.of(redact_object(report.release, mask, audience)),
             **({"ledger": asdict(report.ledger)} if report.ledger is not None else {}),
             **({} if audience == "public" or report.affected is None else {"affected": report.affected}),
             "findings": findings,
-            "method": MethodDocument.of(redact_object(report.method, mask, audience)) if report.method else None,
+            "method": schema.MethodDocument.of(redact_object(report.method, mask, audience)) if report.method else None,
             "guesses": attack_accuracies(report, mask, audience),
             "tree": tree_figure(report, mask, audience),
             "versions": report.versions,
@@ -95,14 +85,14 @@ def _data_facts(report: Report, mask: CountMask, audience: Audience) -> JsonDocu
 
 
 def _finding_document(
-    finding: Finding, bars: tuple[BarDocument, ...], mask: CountMask, audience: Audience, *, hide_totals: bool
-) -> FindingDocument:
+    finding: Finding, bars: tuple[schema.BarDocument, ...], mask: CountMask, audience: Audience, *, hide_totals: bool
+) -> schema.FindingDocument:
     visible = audience == "auditor" or finding.audience != VisibleTo.AUDITORS
     total = None if hide_totals else finding.people
     beyond = finding.violations if visible else None
     value = finding.value if visible else None
     base = 0.0 if value is None else rounding_base(finding.masking.sensitivity, mask.smallest)
-    return FindingDocument.of(
+    return schema.FindingDocument.of(
         {
             "id": finding.id,
             "attack": finding.attack,
@@ -111,7 +101,7 @@ def _finding_document(
             **({"use": finding.use} if finding.use else {}),
             "value": _rounded_score(value, base) if base else _masked_value(value, finding.masking, finding, mask),
             **({"step": base} if 0 < base <= MAX_ROUNDING_BASE else {}),
-            "limit": LimitDocument.of({} if finding.limit is None else finding.limit.document()),
+            "limit": schema.LimitDocument.of({} if finding.limit is None else finding.limit.document()),
             "passed": finding.passed,
             "people": None if total is None else mask.total_count(total),
             "beyond": None if beyond is None or total is None else mask.part(beyond, total),
@@ -159,9 +149,9 @@ def _evidence(finding: Finding, mask: CountMask, audience: Audience, *, visible:
     return redact_object(evidence, mask, audience)
 
 
-def _remedy(remedy: Remedy, audience: Audience) -> RemedyDocument:
+def _remedy(remedy: Remedy, audience: Audience) -> schema.RemedyDocument:
     """The remedy with what its action needs; numbers that follow from the data are for auditors."""
-    return RemedyDocument.of(
+    return schema.RemedyDocument.of(
         {
             "action": remedy.action,
             "text": remedy.text,

@@ -23,20 +23,16 @@ def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterat
         bars = () if suppressed else distribution(finding)
         if public and bars:
             total = sum(bar.people for bar in bars)
-            bars = bars if _can_publish_sums(finding.violations, total, mask) else ()
+            # the sum is published exactly anyway, and not merged with the number of people outside the limit
+            everyone = mask.part(total, total)
+            merged = finding.violations is not None and mask.part(finding.violations, total) == everyone != total
+            bars = bars if mask.total_count(total) == total and not merged else ()
             bars = suppress_secondary(suppress_small_bins(bars, finding, mask.smallest), mask.smallest) if bars else ()
         yield tuple(
             BarDocument.of({"from": bar.low, "to": bar.high, "people": mask.total_count(bar.people), "past": bar.past})
             for bar in bars
-            if (bar.low, bar.high) != (None, None)  # one bar of everybody says nothing
+            if (bar.low, bar.high) != (None, None)  # one bar of everybody discloses nothing
         )
-
-
-def _can_publish_sums(beyond: int | None, total: int, mask: CountMask) -> bool:
-    """Is the sum of all bars published exactly anyway, and not merged with the number of people outside the limit?"""
-    everyone = mask.part(total, total)
-    merged = beyond is not None and mask.part(beyond, total) == everyone != total
-    return mask.total_count(total) == total and not merged
 
 
 def attack_accuracies(report: Report, mask: CountMask, audience: Audience) -> tuple[AttackAccuracyDocument, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import limit_words
+from leafgate.disclosure.wording import limit_words
 from leafgate.kernel.findings import Limit, Unit, lenient
 
 SMALL = (

@@ -10,13 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from leafgate.disclosure.summary import (
-    claims_differential_privacy,
-    counted_meaning,
-    findings_by_urgency,
-    plain_meaning,
-)
-from leafgate.disclosure.text import finding_state
+from leafgate.disclosure import summary
+from leafgate.disclosure.wording import finding_state
 from leafgate.io.json import JsonObject
 from leafgate.kernel.findings import FindingState
 
@@ -166,15 +161,15 @@ def _says(finding: JsonObject, is_said: bool) -> str:
 
     `is_said` is whether a finding that failed means the same: what it said is then neither repeated nor put in doubt.
     """
-    state, meaning = finding_state(finding), plain_meaning(finding) or "A limit is broken."
+    state, meaning = finding_state(finding), summary.plain_meaning(finding) or "A limit is broken."
     if state == "inconclusive":
         undecided = "It could not be determined whether a limit holds."
         another = "Of another limit it could not be determined whether it holds."
-        return another if is_said else plain_meaning(finding) or undecided
+        return another if is_said else summary.plain_meaning(finding) or undecided
     if state == "waived":
         until = f"waived until {finding['waiver']['expires']}."
         return f"Another broken limit is {until}" if is_said else f"{meaning} This is {until}"
-    return counted_meaning(finding)
+    return summary.counted_meaning(finding)
 
 
 def _kept(count: int, broken: Sequence[JsonObject]) -> Iterator[str]:
@@ -187,7 +182,7 @@ def _kept(count: int, broken: Sequence[JsonObject]) -> Iterator[str]:
 
 def answers(report: JsonObject) -> list[Answer]:
     """What a report answers to each question that arises, each question once."""
-    findings = findings_by_urgency(report)
+    findings = summary.findings_by_urgency(report)
     about = {question: [each for each in findings if _is_about(report, each, question)] for question in QUESTIONS}
     about[OTHER] = [each for each in findings if not any(each in listed for listed in about.values())]
     return [
@@ -214,9 +209,9 @@ def _is_about(report: JsonObject, finding: JsonObject, question: Question) -> bo
 def _arises(report: JsonObject, question: Question) -> bool:
     """Is there anything that the question could be about?
 
-    What a file holds is a question of a release that was read from one, and whether a promise of differential privacy
-    holds is one of a release that makes it.
+    What a file contains is a question of a release that was read from one, and whether a promise of differential
+    privacy holds is one of a release that makes it.
     """
     if question.name == "file_content":
         return bool((report["release"] or {}).get("file"))
-    return question is not OTHER and (question.name != "promise" or claims_differential_privacy(report))
+    return question is not OTHER and (question.name != "promise" or summary.claims_differential_privacy(report))

@@ -8,28 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from leafgate.disclosure import wording
 from leafgate.disclosure.intervals import range_of
-from leafgate.disclosure.text import (
-    MAX_NAME_LENGTH,
-    as_sentence,
-    audited_file,
-    decisions,
-    file_words,
-    finding_alarm,
-    finding_lines,
-    finding_result,
-    finding_state,
-    idle_waiver_lines,
-    ledger_words,
-    metric_words,
-    number_words,
-    people_words,
-    release_words,
-    remedy_lines,
-    statements,
-    verdict_words,
-    with_disclosures_once,
-)
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean, printable_line, shorten
 from leafgate.kernel.findings import FINDING_STATES, REPAIR
@@ -56,7 +36,8 @@ def claims_differential_privacy(report: JsonObject) -> bool:
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
     """Failed findings first, then inconclusive, waived and passed ones, each in the policy's order."""
     return sorted(
-        with_disclosures_once(report["findings"]), key=lambda finding: FINDING_STATES.index(finding_state(finding))
+        wording.with_disclosures_once(report["findings"]),
+        key=lambda finding: FINDING_STATES.index(wording.finding_state(finding)),
     )
 
 
@@ -77,7 +58,7 @@ def in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
 
 
 def table_held(report: JsonObject) -> list[str]:
-    """That a model's file holds the table of the people, a sentence; nothing where it does not."""
+    """That a model's file contains the table of the people, a sentence; nothing where it does not."""
     problems = [(finding.get("evidence") or {}).get("problem") for finding in report["findings"]]
     held = [problem for problem in problems if isinstance(problem, str) and problem.startswith(TABLE_HELD)]
     return [clean(f"{held[0][:1].upper()}{held[0][1:]}.", 4 * LONGEST)] if held else []
@@ -95,8 +76,8 @@ def who_is_affected(report: JsonObject) -> list[str]:
     Returns:
         Sentences; none where every limit holds or is waived.
     """
-    broken = [finding for finding in report["findings"] if finding_state(finding) == "failed"]
-    undecided = [finding for finding in report["findings"] if finding_state(finding) == "inconclusive"]
+    broken = [finding for finding in report["findings"] if wording.finding_state(finding) == "failed"]
+    undecided = [finding for finding in report["findings"] if wording.finding_state(finding) == "inconclusive"]
     if not broken:
         return [UNDECIDED] if undecided else []
     on_people = [finding for finding in broken if _is_on_people(finding)]
@@ -130,11 +111,11 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
         return f"How many people are outside {_limits(on_people)} is for auditors, and may be all of them."
     everyone = report["data"].get("people", max(totals, key=_lowest))
     most = max(on_people, key=lambda finding: _lowest(finding["beyond"]))
-    whose = f"of the {number_words(everyone)} people whom the release was made from"
+    whose = f"of the {wording.number_words(everyone)} people whom the release was made from"
     covers_all = most["beyond"] is not None and _highest(most["beyond"]) >= _highest(everyone)
     if most["beyond"] and (covers_all or (len(on_people) == 1 and not open_end)):
-        beyond = number_words(most["beyond"])
-        return as_sentence(f"{beyond} {whose}")
+        beyond = wording.number_words(most["beyond"])
+        return wording.as_sentence(f"{beyond} {whose}")
     counted = [finding for finding in on_people if finding["beyond"]]
     exact = report.get("affected") if len(counted) == len(on_people) else None
     least = f"At least {_least_past(report, on_people):,} {whose}" if exact is None else f"{exact:,} {whose}"
@@ -143,7 +124,7 @@ def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, ope
     if not counted:
         return f"{least}: how many are outside {_limits(on_people)} is for auditors, and may be all."
     listed = [
-        f"{number_words(finding['beyond'])} outside the limit on {metric_words(finding)}"
+        f"{wording.number_words(finding['beyond'])} outside the limit on {wording.metric_words(finding)}"
         for finding in counted[:MAX_NAMES]
     ]
     once = "" if exact is None else ", each counted once"
@@ -184,7 +165,7 @@ def _limits(findings: Sequence[JsonObject]) -> str:
 
 def _names(findings: Sequence[JsonObject]) -> str:
     """What some findings are about, and how many more there are."""
-    names = [shorten(metric_words(finding), MAX_NAME_LENGTH) for finding in findings]
+    names = [shorten(wording.metric_words(finding), wording.MAX_NAME_LENGTH) for finding in findings]
     if len(names) > MAX_NAMES:
         return f"{', '.join(names[:MAX_NAMES])}{_and_more(findings)}"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
@@ -196,7 +177,7 @@ def _and_more(listed: Sequence[object]) -> str:
 
 def plain_meaning(finding: JsonObject) -> str:
     """The meaning of a broken limit for people who know no metrics; empty where it holds, or the metric gives none."""
-    return clean(finding_alarm(finding), 4 * LONGEST)
+    return clean(wording.finding_alarm(finding), 4 * LONGEST)
 
 
 def counted_meaning(finding: JsonObject) -> str:
@@ -207,12 +188,12 @@ def counted_meaning(finding: JsonObject) -> str:
     'For 30 of 100 people, it is certain what their income is.'
     """
     meaning = plain_meaning(finding)
-    if finding_state(finding) != "failed":
+    if wording.finding_state(finding) != "failed":
         return meaning
     meaning = meaning or "A limit is broken."
     if not finding["beyond"]:
         return meaning
-    people = f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people"
+    people = f"{wording.number_words(finding['beyond'])} of {wording.number_words(finding['people'])} people"
     if SOME_PEOPLES in meaning:
         return f"For {people}, {meaning[:1].lower()}{meaning[1:].replace(SOME_PEOPLES, 'their', 1)}"
     if meaning.startswith("People ") and finding["beyond"] != 1:
@@ -222,13 +203,17 @@ def counted_meaning(finding: JsonObject) -> str:
 
 def how_affected(report: JsonObject) -> list[str]:
     """What each limit that does not hold means, in plain words, the most urgent first."""
-    findings = [each for each in findings_by_urgency(report) if finding_state(each) in {"failed", "inconclusive"}]
+    findings = [
+        each for each in findings_by_urgency(report) if wording.finding_state(each) in {"failed", "inconclusive"}
+    ]
     return _listed(list(filter(None, map(counted_meaning, findings))))
 
 
 def remedies_once(report: JsonObject) -> list[str]:
     """What to do about the findings that are not ok, the most urgent first and each remedy once."""
-    lines = [line for finding in findings_by_urgency(report) for line in remedy_lines(finding, with_costs=False)]
+    lines = [
+        line for finding in findings_by_urgency(report) for line in wording.remedy_lines(finding, with_costs=False)
+    ]
     return list(dict.fromkeys(clean(line.removeprefix("what to do: "), 4 * LONGEST) for line in lines))
 
 
@@ -260,7 +245,7 @@ def _called(remedy: JsonObject) -> str:
         return f"`{remedy['place']}`" + (f" {value}" if isinstance(value, int | str) else "")
     if remedy.get("command"):
         return f"`{' '.join(remedy['command'][:2])}`"
-    parameters = [f"`{name}` {number_words(value)}" for name, value in remedy.get("parameters", {}).items()]
+    parameters = [f"`{name}` {wording.number_words(value)}" for name, value in remedy.get("parameters", {}).items()]
     return ", ".join(parameters) or "As a constant"
 
 
@@ -278,7 +263,7 @@ def _why_it_passes(report: JsonObject) -> Iterator[str]:
         listed = ", ".join(attacks[:MAX_NAMES]) + _and_more(attacks)
         yield f"Attacked by {listed}, with what the policy grants an adversary."
     held = [finding for finding in report["findings"] if finding["passed"]]
-    limits = list(dict.fromkeys(clean(finding_result(each), 4 * LONGEST) for each in held if each["limit"]))
+    limits = list(dict.fromkeys(clean(wording.finding_result(each), 4 * LONGEST) for each in held if each["limit"]))
     more = f", and {len(limits) - MAX_SENTENCES} more" if len(limits) > MAX_SENTENCES else ""
     kept = "; ".join(limits[:MAX_SENTENCES]) + more
     yield f"{'Every limit holds' if not report['waived'] else 'Every other limit holds'}: {kept}."
@@ -287,8 +272,9 @@ def _why_it_passes(report: JsonObject) -> Iterator[str]:
     told_apart = [attack for attack in (report.get("method") or {"attacks": ()})["attacks"] if attack.get("candidates")]
     for attack in told_apart[:MAX_SENTENCES]:
         yield (
-            f"{clean(attack['name'])} had at most {number_words(attack['candidates'])} people of the table and as many "
-            "others to tell apart: what it would find among more people is bounded by the intervals of its findings."
+            f"{clean(attack['name'])} had at most {wording.number_words(attack['candidates'])} people of the table and "
+            "as many others to tell apart: what it would find among more people is bounded by the intervals of its "
+            "findings."
         )
 
 
@@ -311,32 +297,33 @@ def summary(report: JsonObject) -> str:
 def _left_out_words(data: JsonObject, key: str, why: str) -> str:
     """How many people, or rows of people, were left out; empty where nobody was."""
     if f"{key}_rows" not in data:
-        return f"{number_words(data[key])} more left out {why}" if key in data else ""
+        return f"{wording.number_words(data[key])} more left out {why}" if key in data else ""
     rows = data[f"{key}_rows"]
     noun = "row" if rows == 1 else "rows"
-    return f"{number_words(rows)} {noun} left out {why}, all rows of {number_words(data[key])} people among them"
+    people = wording.number_words(data[key])
+    return f"{wording.number_words(rows)} {noun} left out {why}, all rows of {people} people among them"
 
 
 def _lines(report: JsonObject) -> Iterator[str]:
-    yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
+    yield f"{shorten(report['policy']['name'], wording.MAX_NAME_LENGTH)}: {wording.verdict_words(report)}"
     yield from (f"  {sentence}" for sentence in table_held(report))
     data, release = report["data"], report["release"]
-    if file := audited_file(report):
-        yield f"  audited file {file_words(file)}"
+    if file := wording.audited_file(report):
+        yield f"  audited file {wording.file_words(file)}"
     if "people" in data:
         left_out = [words for key, why in LEFT_OUT.items() if (words := _left_out_words(data, key, why))]
-        yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
+        yield f"  {wording.people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
-        yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
-    if words := ledger_words(report):
+        yield f"  release by {wording.release_words(release)}, sha256 {release['sha256'][:16]}"
+    if words := wording.ledger_words(report):
         yield f"  {words}"
-    yield from (f"  {note}" for note in decisions(report["notes"]))
+    yield from (f"  {note}" for note in wording.decisions(report["notes"]))
     if report["verdict"] == "fail":
         yield from (f"  who is affected: {sentence}" for sentence in who_is_affected(report))
-    for finding in _with_remedies_once(with_disclosures_once(report["findings"])):
-        yield from finding_lines(finding)
-    yield from (f"  {line}" for line in idle_waiver_lines(report))
-    for note in statements(report["notes"]):
+    for finding in _with_remedies_once(wording.with_disclosures_once(report["findings"])):
+        yield from wording.finding_lines(finding)
+    yield from (f"  {line}" for line in wording.idle_waiver_lines(report))
+    for note in wording.statements(report["notes"]):
         yield f"  note: {note}"
 
 
@@ -349,6 +336,6 @@ def _with_remedies_once(findings: Sequence[JsonObject]) -> Iterator[JsonObject]:
         if remedies and same is None:
             above.append((remedies, finding["id"]))
         elif remedies:
-            text = f"the same as for {shorten(str(same), MAX_NAME_LENGTH)}"
+            text = f"the same as for {shorten(str(same), wording.MAX_NAME_LENGTH)}"
             finding = {**finding, "remedies": [{"action": "advise", "text": text, "tried": False}]}
         yield finding

@@ -38,7 +38,7 @@ IN_BLOCKS = "the distinct records do not fit into memory, so they are read block
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AuditOutcome:
     """What an audit found out about one release.
 
     Attributes:
@@ -64,7 +64,7 @@ def audit(
     step: Step,
     announce: Announce,
     before_attacks: Callable[[], object] = lambda: None,
-) -> Outcome:
+) -> AuditOutcome:
     """Build or load the release, attack it, and compare the scores with the policy's limits.
 
     Where the people are a LargeTable, attacks and metrics get representatives, one for all whom the trees treat alike.
@@ -114,7 +114,7 @@ def attack(adversaries: Adversaries, plugins: Plugins, step: Step, announce: Ann
 
 def score_and_check(
     adversaries: Adversaries, results: Sequence[AttackResult], plugins: Plugins, today: date | None
-) -> Outcome:
+) -> AuditOutcome:
     """Check the release and its claims, score what the attacks believe, and apply the waivers.
 
     Claims are checked before limits are judged: what is verified decides by which distribution a limit is judged.
@@ -135,7 +135,7 @@ def score_and_check(
     read = at_builder(policy, reading_check(policy, plugins, state, artifact.provenance))
     others, holds = [*doubts, *read, *disclosed, *claims], passes(state, policy.metrics)
     judged, waivers = apply_waivers(policy, artifact, judged, others, holds, today)
-    return Outcome(adversaries, state, [*doubts, *read, *disclosed, *judged, *claims], waivers)
+    return AuditOutcome(adversaries, state, [*doubts, *read, *disclosed, *judged, *claims], waivers)
 
 
 def apply_waivers(

@@ -49,7 +49,8 @@ def build(
         if table.person_rows is not None and not _is_written(result):
             result = replace(result, release=replace(result.release, unit="rows"))
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
-        _check_trail(result, origin)
+        if not all(isinstance(step, dict) and is_json_encodable(step) for step in result.trail):
+            raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
     if isinstance(result, SealedRelease) and result.provenance.model_content is not None:
         from leafgate.models.exposure.cells import cells_disclosed  # which reads features of models
         from leafgate.models.exposure.held import held_disclosed
@@ -137,12 +138,6 @@ def _check_origins(result: BuildResult, rows: int, origin: str) -> None:
         raise InconclusiveError(f"{origin} says not for each record which row of the table it was made from")
 
 
-def _check_trail(result: BuildResult, origin: str) -> None:
-    """The steps of the builder can be written as JSON; InconclusiveError where they cannot."""
-    if not all(isinstance(step, dict) and is_json_encodable(step) for step in result.trail):
-        raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
-
-
 def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None, *, ask_library: bool) -> dict[str, Any]:
     """What the builder wants besides: model readers, the test table; PolicyError when there is no such table."""
     extras: dict[str, Any] = {"readers": plugins.readers} if builder.wants_readers else {}
@@ -155,7 +150,7 @@ def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None, *, ask_l
 
 
 def _level(policy: Policy, result: BuildResult) -> Publish:
-    """What the policy publishes of this release; of a file, and unless the policy says otherwise, all there is."""
+    """What the policy publishes of this release; of a file, and unless the policy states otherwise, all there is."""
     release = result.release
     if policy.publish is None or release.file is not None:
         return release.publish  # leafgate.models.checks compares what a model's file discloses with the policy

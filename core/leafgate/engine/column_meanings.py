@@ -1,6 +1,6 @@
 """Columns that may mean more than the policy declares, and limits as if they did.
 
-A value of a secret may say that nothing is recorded. A column may follow from another one: what everybody knows of a
+A value of a secret may mean that nothing is recorded. A column may follow from another one: what everybody knows of a
 postcode they know of its county, and whoever learns a code of an illness learns the illness.
 """
 
@@ -23,7 +23,7 @@ from leafgate.kernel.findings import DETERMINED, NO_ANSWER, Finding, Remedy
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
 
-UNANSWERED = "some of its values may say that nothing is recorded, and were audited as answers"
+UNANSWERED = "some of its values may mean that nothing is recorded, and were audited as answers"
 NONE_RECORDED = "they say so"
 NOT_RECORDED = "If they say that nothing is recorded, list them: `no_answer` of the column, such as `[unknown]`."
 ANSWERS = "If they are answers, say so: `no_answer: []` of the column."
@@ -57,7 +57,7 @@ def _with_columns(adversaries: Adversaries, columns: Mapping[str, Column]) -> Ad
 
 @dataclass(frozen=True)
 class AnswerAudit:
-    """The limits of an audit, where values that may say that nothing is recorded are no answers.
+    """The limits of an audit, where values that may mean that nothing is recorded are no answers.
 
     Attributes:
         adversaries: those of the audit, to whom they are answers.

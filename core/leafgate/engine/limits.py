@@ -5,33 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import overall_shares_derivable
 from leafgate.api.registry import isolate_plugin_errors
+from leafgate.engine import scores as scoring
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.audience import audience_of_evidence, audience_of_score
 from leafgate.engine.remedies.static import from_error, of_texts
-from leafgate.engine.scores import (
-    DISTRIBUTION_NAMES,
-    Counts,
-    PeopleScores,
-    Scores,
-    choose_distribution,
-    class_numbers,
-    counted_by,
-    finite,
-    judged_case,
-    score_of,
-    score_people,
-    unbounded_evidence,
-    worst_classes,
-)
 from leafgate.engine.state import AuditState
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.belief import UNPLANTED, Belief, CellBelief, PosteriorBelief, SecretBelief, secret_of
 from leafgate.kernel.context import ScoringContext
 from leafgate.kernel.evidence import AuditorOnly, PeopleCount
@@ -47,9 +35,6 @@ from leafgate.kernel.findings import (
 )
 from leafgate.kernel.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
 from leafgate.progress import progress_step
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ATTACK_FAILED = "an attack that must be tried gets at anybody"
 
@@ -212,7 +197,9 @@ def _for_every_belief(
     unread = belief.incomplete and not covered_by
     at_worst: Sequence[pd.DataFrame] = ()
     if unread:
-        at_worst = judged_case(metric, state, result, belief, "derived", answered=answered).worst_case_posteriors
+        at_worst = scoring.judged_case(
+            metric, state, result, belief, "derived", answered=answered
+        ).worst_case_posteriors
     for alternative in (*belief.alternative_posteriors, *at_worst):
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
         if judge_once(metric, state, "", result, twin, answered=answered).passed != finding.passed:
@@ -270,23 +257,25 @@ def _of_people(
     Where only one of two distributions could be scored the other might break the limit: it then fails or is
     inconclusive.
     """
-    scored, reason = choose_distribution(metric, state, belief)
+    scored, reason = scoring.choose_distribution(metric, state, belief)
     try:
-        scores = score_people(metric, state, result, belief, scored, answered=answered)
+        scores = scoring.score_people(metric, state, result, belief, scored, answered=answered)
     except UnreadableError:
         raise
     except LeafgateError as error:
         return inconclusive(metric, state, id, error, scored)
     case, value = scores.case, scores.value
-    counted = counted_by(case.table, scores.numbers, metric.direction)
+    counted = scoring.counted_by(case.table, scores.numbers, metric.direction)
     weight = counted[0]
-    evidence = unbounded_evidence(value)
+    evidence = scoring.unbounded_evidence(value)
     violating = np.zeros(len(weight), dtype=bool)
     if not metric.average:
         violating = _violating(metric, state, scores.numbers)
         evidence |= _attack_evidence(case, result)
         evidence |= (
-            {"worst": worst_classes(case, scores.numbers, violating, metric.direction)} if violating.any() else {}
+            {"worst": scoring.worst_classes(case, scores.numbers, violating, metric.direction)}
+            if violating.any()
+            else {}
         )
     evidence |= scores.evidence | ({"scored_because": reason} if reason else {})
     evidence |= result.evidence | _others(metric, case)
@@ -297,10 +286,10 @@ def _of_people(
     passed: bool | None = _holds(metric, state, value) if metric.average else allowed
     remedies: tuple[Remedy, ...] = ()
     for distribution, why in scores.failed.items():
-        evidence["problem"] = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
+        evidence["problem"] = f"{scoring.DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
         passed, remedies = (None, from_error(why)) if passed else (passed, ())
     return Finding(
-        value=finite(value),
+        value=scoring.finite(value),
         passed=passed,
         people=_people_judged(case),
         violations=None if metric.average else int(weight[violating].sum()),
@@ -321,7 +310,7 @@ def _people_judged(case: ScoringContext) -> int:
     return table.people_among()
 
 
-def _scored_people(scores: PeopleScores, weight: Counts, violating: NDArray[np.bool_]) -> ScoredPeople:
+def _scored_people(scores: scoring.PeopleScores, weight: Ids, violating: NDArray[np.bool_]) -> ScoredPeople:
     """Everybody's scores, by which reports draw; those who gave no answer weigh nothing in them."""
     case = scores.case
     everyone = not isinstance(case.belief, CellBelief)
@@ -334,11 +323,11 @@ def _scored_people(scores: PeopleScores, weight: Counts, violating: NDArray[np.b
 
 
 def _without_answer(
-    state: AuditState, result: AttackResult, belief: Belief, scores: PeopleScores, violating: NDArray[np.bool_]
+    state: AuditState, result: AttackResult, belief: Belief, scores: scoring.PeopleScores, violating: NDArray[np.bool_]
 ) -> dict[str, Any]:
     """How many people gave no answer, and how many of them are in groups that are outside the limit."""
     whole, rows = state.case(result, belief), scores.case.judged_rows
-    group = class_numbers(whole)
+    group = scoring.class_numbers(whole)
     silent = np.ones(len(group), dtype=bool)
     silent[rows] = False
     with_others = silent & np.isin(group, group[rows][violating])
@@ -348,7 +337,7 @@ def _without_answer(
     return {"people": people if known else AuditorOnly(people), "beyond": beyond if shown else AuditorOnly(beyond)}
 
 
-def _violating(metric: PersonMetric, state: AuditState, scores: Scores) -> NDArray[np.bool_]:
+def _violating(metric: PersonMetric, state: AuditState, scores: Floats) -> NDArray[np.bool_]:
     """Whose score is outside the limit."""
     values, which = np.unique(scores, return_inverse=True)
     with isolate_plugin_errors(metric, state.plugins):
@@ -375,8 +364,8 @@ def _of_release(
         if result is None or belief is None:
             case = state.case(result, belief)
         else:
-            case = judged_case(metric, state, result, belief, "derived", answered=answered)
-        score = score_of(metric, state.plugins, case)
+            case = scoring.judged_case(metric, state, result, belief, "derived", answered=answered)
+        score = scoring.score_of(metric, state.plugins, case)
         audience = audience_of_score(metric, state.plugins, [case], result, score.sensitivity)
     except UnreadableError:
         if belief is not None:
@@ -388,13 +377,13 @@ def _of_release(
     people = state.table.people_among() if Unit(metric.unit).is_of_everyone else None
     assert score.value is not None  # which `score_of` has checked
     value = score.value
-    evidence = unbounded_evidence(value) | _attack_evidence(case, result) | dict(score.evidence)
+    evidence = scoring.unbounded_evidence(value) | _attack_evidence(case, result) | dict(score.evidence)
     evidence |= {} if result is None else result.evidence
     passed: bool | None = _holds(metric, state, value)
     if score.interval is not None:
         kept = {_holds(metric, state, end) for end in score.interval}
         passed = passed if len(kept) == 1 else None
-        ends = dict(zip(("low", "high"), map(finite, score.interval), strict=True))
+        ends = dict(zip(("low", "high"), map(scoring.finite, score.interval), strict=True))
         evidence["judged_by"] = "interval"
         evidence["interval"] = ends if audience == VisibleTo.EVERYBODY else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
@@ -407,7 +396,7 @@ def _of_release(
     remedies = () if passed else of_texts(score.remedy)
     evidence |= {"remedy": remedies[0].text} if remedies and passed is False else {}
     return Finding(
-        value=finite(value),
+        value=scoring.finite(value),
         passed=passed,
         people=people,
         limit=metric.limit,

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.leaf_statements import contradicted_leaves, unsupported_reason
@@ -20,23 +22,16 @@ from leafgate.io.files import read_bounded
 from leafgate.io.json import parse_json
 from leafgate.io.release_codec import SealedRelease, serialize
 from leafgate.io.tables.reader import read_table
+from leafgate.ir.model_readers import ModelReader
 from leafgate.kernel.context import NamedRelease
 from leafgate.kernel.knowledge import KnownReleases, OtherRelease, SecretChange
-from leafgate.kernel.policy import LedgerRelease
+from leafgate.kernel.policy import LedgerRelease, Policy, ReleaseSpec
 from leafgate.kernel.release import BuildResult, Release
+from leafgate.kernel.schema import Column
 from leafgate.kernel.spelling import similar_ids, spellings_of_one
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import columns_asked
 from leafgate.models.load import load_release
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.policy import Policy, ReleaseSpec
-    from leafgate.kernel.schema import Column
 
 OTHER_PEOPLE = "name the table that it was learned from in `data`, as it was then"
 SAME_SECRETS = "name tables in which everybody has the same secret, or say in `secret_may_change` what may change"
@@ -219,7 +214,7 @@ HEAD_BYTES = 2_000
 
 
 def _is_report(place: str, spec: ReleaseSpec) -> bool:
-    """Is a file a report of leafgate? InconclusiveError where it, or its table, is not what a ledger says it is."""
+    """Is a file a report of leafgate? InconclusiveError where it, or its table, is not what a ledger states it is."""
     if isinstance(spec, LedgerRelease):
         if spec.problem:
             raise InconclusiveError(spec.problem, place=place, remedy=spec.remedy or LEDGER_FILES)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from leafgate.algorithms.prediction import class_scores, predict
+from leafgate.algorithms.witness import Witness
 from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
 from leafgate.engine.state import AuditState
@@ -21,9 +22,6 @@ from leafgate.kernel.findings import Finding, Remedy
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import ModelReading, Release
 from leafgate.kernel.tree import TreeArrays, columns_asked, tree_arrays
-
-if TYPE_CHECKING:
-    from leafgate.algorithms.witness import Witness
 
 READING = "reading"
 """The finding about how the file of a model was read."""

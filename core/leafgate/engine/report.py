@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.registry import Plugins
-from leafgate.engine.audit import Announce, Outcome, apply_waivers, audit, audit_others
+from leafgate.engine.audit import Announce, AuditOutcome, apply_waivers, audit, audit_others
 from leafgate.engine.checks import at_builder
 from leafgate.engine.figures import affected, guesses, tree_view
 from leafgate.engine.knowledge import ControlCheck
@@ -166,7 +166,7 @@ class Auditing:
         report = replace(report, tree=tree, guesses=accuracies, affected=people)
         return Audit(report, artifact, stopwatch.seconds)
 
-    def _rejudged(self, outcome: Outcome) -> Iterator[tuple[str, Rejudging]]:
+    def _rejudged(self, outcome: AuditOutcome) -> Iterator[tuple[str, Rejudging]]:
         """What judges the limits again as if the people were others than the table states, by the names of steps."""
         adversaries, plugins = outcome.adversaries, self.plugins
         artifact, table = adversaries.artifact, adversaries.table

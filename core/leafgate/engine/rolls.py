@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.algorithms.leaf_statements import Statement, leaf_statements, unsupported_reason
 from leafgate.algorithms.routing import leaf_numbers
@@ -20,9 +21,6 @@ from leafgate.kernel.release import Release
 from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import columns_asked, tree_arrays
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PUT_TABLE_BACK = "put the table back"
 OTHER_RELEASE = "its roll has other leaves than the release"

@@ -18,6 +18,7 @@ from leafgate.engine.audience import audience_of_score
 from leafgate.engine.state import AuditState
 from leafgate.engine.validation import validate_score
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.belief import (
     Belief,
     CellBelief,
@@ -50,9 +51,6 @@ from leafgate.kernel.release import covers_data
 from leafgate.kernel.table import Table
 from leafgate.plugin_output import plugin_output_dropped
 
-Scores = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
 
 def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Score:
     """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
@@ -62,20 +60,20 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Score:
             return validate_score(score, metric, case)
 
 
-def scores_of(metric: PersonMetric, plugins: Plugins, case: ScoringContext) -> tuple[Scores, dict[str, Any]]:
+def scores_of(metric: PersonMetric, plugins: Plugins, case: ScoringContext) -> tuple[Floats, dict[str, Any]]:
     """Every record's score, and the evidence that the metric adds; raises as `score_of` does."""
     score = score_of(metric, plugins, case)
     return np.asarray(score.people, dtype=float), dict(score.evidence)
 
 
-def value_of(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
+def value_of(metric: PersonMetric, scores: Floats, case: ScoringContext) -> float:
     """The number that the limit is compared with: the mean over people, or the worst-off person's score."""
     if metric.average:
         return _mean(metric, scores, case)
     return float(scores.min() if metric.direction == "at_least" else scores.max())
 
 
-def _mean(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
+def _mean(metric: PersonMetric, scores: Floats, case: ScoringContext) -> float:
     """The mean over people, exactly the same however many rows these people share.
 
     Where weights count no people, the worse of the means over rows and by weights; where a person has several rows, the
@@ -89,7 +87,7 @@ def _mean(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
     return min(means) if metric.direction == "at_least" else max(means)
 
 
-def counted_by(table: Table, scores: Scores, direction: Direction) -> list[Counts]:
+def counted_by(table: Table, scores: Floats, direction: Direction) -> list[Ids]:
     """The people of each record; where rows or weights are no people, then also those, by which limits must hold too.
 
     Where a person has several rows, she is counted once, on the record where she is worst off.
@@ -98,7 +96,7 @@ def counted_by(table: Table, scores: Scores, direction: Direction) -> list[Count
     return [people, table.weight] if table.weighted else [people]
 
 
-def _on_worst_records(persons: PersonRows, scores: Scores, direction: Direction) -> Counts:
+def _on_worst_records(persons: PersonRows, scores: Floats, direction: Direction) -> Ids:
     """How many persons are worst off on each record; among equals on the first."""
     worse = scores[persons.record] if direction == "at_least" else -scores[persons.record]
     order = np.lexsort((persons.record, worse, persons.person))
@@ -116,7 +114,7 @@ def unbounded_evidence(value: float) -> dict[str, Any]:
     return {} if np.isfinite(value) else {"unbounded": True}
 
 
-def _masking(metric: PersonMetric, scores: Scores, value: float, case: ScoringContext) -> Masking:
+def _masking(metric: PersonMetric, scores: Floats, value: float, case: ScoringContext) -> Masking:
     """What public reports mask the value of people's scores by."""
     bounded = scores[np.isfinite(scores)]
     return Masking(
@@ -191,7 +189,7 @@ class PeopleScores:
     """
 
     case: ScoringContext
-    numbers: Scores
+    numbers: Floats
     value: float
     audience: VisibleTo
     masking: Masking
@@ -272,7 +270,7 @@ class ScoredCase:
     """Every record's score by one distribution of the secret, and the evidence that the metric adds."""
 
     case: ScoringContext
-    scores: Scores
+    scores: Floats
     evidence: dict[str, Any]
 
 
@@ -295,7 +293,7 @@ def _reads_the_same(case: ScoringContext, scored: ScoringContext) -> bool:
     return same and Observation.SCORED not in scored.observed
 
 
-def worst_scores(metric: Metric, scores: Sequence[Scores]) -> Scores:
+def worst_scores(metric: Metric, scores: Sequence[Floats]) -> Floats:
     """For each person the worst of several scores."""
     return np.asarray((np.minimum if metric.direction == "at_least" else np.maximum).reduce(scores))
 
@@ -333,14 +331,10 @@ def _secondary_scores(
     for distribution, each in cases.items():
         if distribution != scored:
             hidden = audience_of_score(metric, plugins, [each.case], result) == VisibleTo.AUDITORS
-            score = _secondary_score(metric, each)
+            value = value_of(metric, each.scores, each.case)
+            score = SecondaryScore(finite(value), _masking(metric, each.scores, value, each.case))
             document[distribution] = AuditorOnly(score) if hidden else score
     return document
-
-
-def _secondary_score(metric: PersonMetric, scored: ScoredCase) -> SecondaryScore:
-    value = value_of(metric, scored.scores, scored.case)
-    return SecondaryScore(finite(value), _masking(metric, scored.scores, value, scored.case))
 
 
 MAX_WORST_CLASSES = 3
@@ -348,11 +342,11 @@ MAX_WORST_CLASSES = 3
 
 
 def worst_classes(
-    case: ScoringContext, scores: Scores, violating: NDArray[np.bool_], direction: str
+    case: ScoringContext, scores: Floats, violating: NDArray[np.bool_], direction: str
 ) -> list[dict[str, Any]]:
     """The groups furthest outside the limit; among equals the smallest and those with the fewest possible values first.
 
-    Each says how many people share it and how many values their secret can still have; for auditors
+    Each states how many people share it and how many values their secret can still have; for auditors
     also the path that exposes them, the posterior and the truth.
     """
     case = case.with_own_record("derived")  # the groups show what is derived, whatever was scored
@@ -370,7 +364,7 @@ def worst_classes(
     ]
 
 
-def class_numbers(case: ScoringContext) -> Counts:
+def class_numbers(case: ScoringContext) -> Ids:
     """Each row's equivalence class; without classes people with equal public cells are one, and each hidden cell."""
     if isinstance(case.belief, CellBelief):
         return np.arange(len(case.table))
@@ -378,7 +372,7 @@ def class_numbers(case: ScoringContext) -> Counts:
     return case.equivalence_class.to_numpy() if classes else np.asarray(case.table.public[1])
 
 
-def _possible_values(case: ScoringContext) -> Counts:
+def _possible_values(case: ScoringContext) -> Ids:
     """For each record the number of values of the secret with a positive posterior; 0 where there is no posterior."""
     if not isinstance(case.belief, PosteriorBelief):
         return np.zeros(len(case.table), dtype=np.int64)
@@ -386,7 +380,7 @@ def _possible_values(case: ScoringContext) -> Counts:
 
 
 def _explanation(belief: Belief | None, group: int) -> dict[str, AuditorOnly]:
-    """What the attack says of a class; nothing where it has no classes, says nothing or raises."""
+    """What the attack says of a class; nothing where it has no classes, states nothing or raises."""
     if not isinstance(belief, GroupBelief | SecretBelief) or belief.equivalence_class is None:
         return {}
     try:

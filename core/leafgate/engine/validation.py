@@ -12,20 +12,7 @@ import pandas as pd
 from leafgate.api.offers import described
 from leafgate.engine.evidence import checked_evidence, is_json_encodable
 from leafgate.errors import InconclusiveError
-from leafgate.kernel.belief import (
-    BELIEF_TYPES,
-    AttributeBelief,
-    Belief,
-    CellBelief,
-    Certainty,
-    GroupBelief,
-    MechanismBelief,
-    MembershipBelief,
-    PosteriorBelief,
-    SecretBelief,
-    TableBelief,
-    rows_for,
-)
+from leafgate.kernel import belief as beliefs
 from leafgate.kernel.evidence import CORE_OF_ATTACKS, RESERVED
 from leafgate.kernel.findings import Remedy
 from leafgate.kernel.metrics import Metric, PersonMetric, Score
@@ -38,7 +25,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.release import Release
     from leafgate.kernel.schema import Column
 
-B = TypeVar("B", bound=PosteriorBelief)
+B = TypeVar("B", bound=beliefs.PosteriorBelief)
 POSTERIOR_TOLERANCE = 1e-6
 """Posteriors of people in one equivalence class may differ by this much, as floating point does."""
 ROUNDING = 1e-9
@@ -49,33 +36,33 @@ KINDS = {"biuf": "a number", "iu": "a whole number", "b": "True or False"}
 """The kinds of numpy's numbers that the arrays of beliefs hold, and what each is called."""
 
 
-def validate_belief(belief: object, known: AdversaryKnowledge, release: Release | None = None) -> Belief:
-    """The belief, its numbers as arrays that cannot be written to; InconclusiveError says what is wrong with it."""
-    if not isinstance(belief, Belief) or type(belief) not in BELIEF_TYPES:
-        names = [kind.__name__ for kind in BELIEF_TYPES]
+def validate_belief(belief: object, known: AdversaryKnowledge, release: Release | None = None) -> beliefs.Belief:
+    """The belief, its numbers as arrays that cannot be written to; InconclusiveError states what is wrong with it."""
+    if not isinstance(belief, beliefs.Belief) or type(belief) not in beliefs.BELIEF_TYPES:
+        names = [kind.__name__ for kind in beliefs.BELIEF_TYPES]
         wanted = f"{', '.join(names[:-1])} or {names[-1]}"
         raise InconclusiveError(f"returned a {type(belief).__name__} where a {wanted} belongs")
     checked_evidence(belief.evidence, CORE_OF_ATTACKS)
     match belief:
-        case SecretBelief():
+        case beliefs.SecretBelief():
             return _validated_secret(belief, known)
-        case CellBelief():
+        case beliefs.CellBelief():
             return _validated_cells(belief, known, release)
-        case GroupBelief():
+        case beliefs.GroupBelief():
             return replace(belief, **_validated_classes(belief, known))
-        case MembershipBelief():
+        case beliefs.MembershipBelief():
             return _validated_membership(belief, known)
-        case AttributeBelief():
+        case beliefs.AttributeBelief():
             return _validated_attribute(belief, known)
-        case TableBelief():
+        case beliefs.TableBelief():
             return _validated_table(belief, known)
-        case MechanismBelief():
+        case beliefs.MechanismBelief():
             return replace(belief, tries=_claims(belief.tries, "tries"), refutes=_claims(belief.refutes, "refutes"))
     raise AssertionError  # every type of BELIEF_TYPES has a case
 
 
 def validate_score(score: object, metric: Metric, case: ScoringContext) -> Score:
-    """The score, its numbers as floats; InconclusiveError says what is wrong with it."""
+    """The score, its numbers as floats; InconclusiveError states what is wrong with it."""
     if not isinstance(score, Score):
         raise InconclusiveError(f"`score` returned {described(score)} where a Score belongs")
     of_people = isinstance(metric, PersonMetric)
@@ -208,10 +195,10 @@ def _is_reordered(index: pd.Index) -> bool:
     return bool(np.array_equal(np.sort(index), positions))
 
 
-def _validated_secret(belief: SecretBelief, known: AdversaryKnowledge) -> SecretBelief:
+def _validated_secret(belief: beliefs.SecretBelief, known: AdversaryKnowledge) -> beliefs.SecretBelief:
     """The belief about people's secrets.
 
-    Where it has no prior, people of one equivalence class must have equal posteriors: the class says that the release
+    Where it has no prior, people of one equivalence class must have equal posteriors: the class states that the release
     does not distinguish them, and an attack that starts from nothing else has nothing to distinguish them by. A limit
     on the size of classes would otherwise pass for people whom the attack distinguishes. Where it has a prior, its
     posteriors may differ as much as the knowledge in that prior makes them differ.
@@ -232,7 +219,7 @@ def _validated_secret(belief: SecretBelief, known: AdversaryKnowledge) -> Secret
     return belief
 
 
-def _certain_to_insiders(belief: SecretBelief, groups: NDArray[Any] | None) -> list[NDArray[Any]]:
+def _certain_to_insiders(belief: beliefs.SecretBelief, groups: NDArray[Any] | None) -> list[NDArray[Any]]:
     """What insiders are certain of, as arrays that cannot be written to."""
     found = [np.array(each) for each in belief.certain_to_insiders or ()]
     is_numbered = groups is not None and (not len(groups) or groups.min() >= 0)
@@ -245,27 +232,27 @@ def _certain_to_insiders(belief: SecretBelief, groups: NDArray[Any] | None) -> l
     return found
 
 
-def _rows_of_people(belief: GroupBelief | SecretBelief, known: AdversaryKnowledge) -> int:
+def _rows_of_people(belief: beliefs.GroupBelief | beliefs.SecretBelief, known: AdversaryKnowledge) -> int:
     """How many records the belief is about: the attack's own, or the adversary's.
 
     Raises InconclusiveError where own records do not name every public one. Rows are read by position; where an attack
     has records of its own these number the rows.
     """
-    if isinstance(belief, SecretBelief) and belief.of_people:
+    if isinstance(belief, beliefs.SecretBelief) and belief.of_people:
         if known.releases is None:
             raise InconclusiveError("its belief is about people whom it is not granted: declare `releases` in `needs`")
         return known.releases.in_table
     if belief.records is not None:
-        rows_for(known, belief.records)
+        beliefs.rows_for(known, belief.records)
         return len(belief.records)
     return len(known.records)
 
 
-def _validated_classes(belief: GroupBelief | SecretBelief, known: AdversaryKnowledge) -> dict[str, Any]:
+def _validated_classes(belief: beliefs.GroupBelief | beliefs.SecretBelief, known: AdversaryKnowledge) -> dict[str, Any]:
     """The belief's equivalence classes, of records and of the population, as arrays."""
     people = 0 if known.population is None else len(known.population)
     rows, classes = _rows_of_people(belief, known), belief.equivalence_class
-    if classes is None and isinstance(belief, GroupBelief):
+    if classes is None and isinstance(belief, beliefs.GroupBelief):
         raise InconclusiveError(f"its belief needs a whole number for each of {rows} records in `equivalence_class`")
     if classes is not None and belief.records is not None:
         classes = np.asarray(classes)  # its index may be that of the attack's own records
@@ -277,8 +264,8 @@ def _validated_classes(belief: GroupBelief | SecretBelief, known: AdversaryKnowl
 
 def _with_checked_posteriors(belief: B, rows: int, known: AdversaryKnowledge) -> B:
     """The belief with all probabilities as floats, whatever kind of number the attack chose."""
-    if belief.certainty not in get_args(Certainty):
-        raise InconclusiveError(f"its belief's certainty is none of {', '.join(get_args(Certainty))}")
+    if belief.certainty not in get_args(beliefs.Certainty):
+        raise InconclusiveError(f"its belief's certainty is none of {', '.join(get_args(beliefs.Certainty))}")
     if not isinstance(belief.secret, str) or belief.secret not in known.schema:
         raise InconclusiveError("its belief is about a column the policy does not have")
     column, own_rows = known.schema[belief.secret], getattr(belief, "records", None) is not None
@@ -329,7 +316,9 @@ def _check_equal_within_classes(groups: NDArray[Any], several: Sequence[pd.DataF
             )
 
 
-def _validated_cells(belief: CellBelief, known: AdversaryKnowledge, release: Release | None) -> CellBelief:
+def _validated_cells(
+    belief: beliefs.CellBelief, known: AdversaryKnowledge, release: Release | None
+) -> beliefs.CellBelief:
     """The belief about hidden cells of the release's records: withheld ones, and those of a column with noise."""
     cells = np.array(belief.record_positions)
     records = None if release is None else release.records
@@ -348,7 +337,7 @@ def _validated_cells(belief: CellBelief, known: AdversaryKnowledge, release: Rel
     return replace(checked, record_positions=cells, estimates=estimates)
 
 
-def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -> MembershipBelief:
+def _validated_membership(belief: beliefs.MembershipBelief, known: AdversaryKnowledge) -> beliefs.MembershipBelief:
     """The belief about who of the candidates is in the table."""
     if known.candidates is None:
         raise InconclusiveError("its belief is about candidates, and it is granted none: declare them in `needs`")
@@ -366,7 +355,7 @@ def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -
     )
 
 
-def _validated_attribute(belief: AttributeBelief, known: AdversaryKnowledge) -> AttributeBelief:
+def _validated_attribute(belief: beliefs.AttributeBelief, known: AdversaryKnowledge) -> beliefs.AttributeBelief:
     """The belief about an input of the model, of each target."""
     if belief.secret not in known.targets:
         raise InconclusiveError(
@@ -389,7 +378,7 @@ def _claims(names: object, which: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _validated_table(belief: TableBelief, known: AdversaryKnowledge) -> TableBelief:
+def _validated_table(belief: beliefs.TableBelief, known: AdversaryKnowledge) -> beliefs.TableBelief:
     """The belief, its cells typed as those of a table are: categoricals over values or intervals, and floats.
 
     Raises InconclusiveError where no table of the policy's columns and so many people could have such records.

@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -56,6 +56,23 @@ class NoTreeError(NoReleaseError, ValueError):
     """No tree keeps the promise, such as k-anonymity of fewer than k people; to scikit-learn it is a ValueError."""
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingPeople:
+    """The people that a tree is built from.
+
+    Attributes:
+        layout: how the columns of X and y become those of a table.
+        cells: by column.
+        classes: shape (n_rows,), the position of each row's class in the domain of the class.
+        weight: shape (n_rows,), how many people each row stands for; None where each is one.
+    """
+
+    layout: Layout
+    cells: Mapping[str, Cells]
+    classes: NDArray[np.int64]
+    weight: NDArray[np.int64] | None
+
+
 class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What the classifiers have in common: X and y become a table, a builder makes the release, the release predicts.
 
@@ -65,6 +82,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     use: ClassVar[str]
     """The builder, as a policy names it."""
+    takes_categories: ClassVar[bool] = True
     feature_role: ClassVar[str] = "quasi_identifier"
     target_roles: ClassVar[tuple[str, ...]] = ("class", "sensitive")
     settings: ClassVar[tuple[str, ...]]
@@ -116,7 +134,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             cells = read_frame(X, names)
             labels = class_labels(y, target, options)
             layout = Layout.of(feature_columns(cells, target, options), labels.column)
-            self._build(layout, cells, self._codes_of(y, labels), weight)
+            self._build(TrainingPeople(layout, cells, self._codes_of(y, labels), weight))
         self.classes_ = labels.labels
         self._label_of_value = labels.label_of_value
         self._layout = layout
@@ -194,6 +212,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._on_missing == "keep"
+        tags.input_tags.categorical = self.takes_categories
         return tags
 
     @property
@@ -251,13 +270,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert isinstance(builder, TreeBuilder)
         return builder
 
-    def _build(
-        self,
-        layout: Layout,
-        cells: Mapping[str, Cells],
-        classes: NDArray[np.int64],
-        weight: NDArray[np.int64] | None,
-    ) -> None:
+    def _build(self, people: TrainingPeople) -> None:
         """Set what fit learns: the release, what it claims, and what predictions need of it."""
         raise NotImplementedError(type(self).__name__)
 
@@ -358,20 +371,9 @@ class KAnonymousTreeClassifier(ReleaseClassifier):
         self.on_missing = on_missing
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        return tags
-
-    def _build(
-        self,
-        layout: Layout,
-        cells: Mapping[str, Cells],
-        classes: NDArray[np.int64],
-        weight: NDArray[np.int64] | None,
-    ) -> None:
-        builder = self._builder()
-        table = layout.training_table(cells, classes, weight)
+    def _build(self, people: TrainingPeople) -> None:
+        builder, layout = self._builder(), people.layout
+        table = layout.training_table(people.cells, people.classes, people.weight)
         release = BuildResult.of(builder.build(table, np.random.default_rng(0))).release
         reason = (
             "Every group of these people that the tree cannot tell apart has at least k members, for an adversary who "
@@ -394,27 +396,18 @@ class RandomisedClassifier(ReleaseClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _rehearsed(self, layout: Layout) -> list[str]:
-        """Why what fit draws is only for trying out; empty where it may be published."""
-        reasons = []
+    def _drawn(
+        self, people: TrainingPeople, further_reasons: Sequence[str] = ()
+    ) -> tuple[TreeBuilder, Release, list[str]]:
+        """The builder, what it built, and why that is only for trying out; it is a rehearsal then."""
+        reasons, layout = [], people.layout
         if self.random_state is not None:
             reasons.append("`random_state` fixes the random numbers, which others may then repeat")
         if layout.open_domains:
             reasons.append(f"the domains of {_listed(layout.open_domains)} were taken from the data")
-        return reasons
-
-    def _drawn(
-        self,
-        layout: Layout,
-        cells: Mapping[str, Cells],
-        classes: NDArray[np.int64],
-        weight: NDArray[np.int64] | None,
-        further_reasons: Sequence[str] = (),
-    ) -> tuple[TreeBuilder, Release, list[str]]:
-        """The builder, what it built, and why that is only for trying out; it is a rehearsal then."""
-        reasons = [*self._rehearsed(layout), *further_reasons]
+        reasons += further_reasons
         builder = self._builder(rehearsal=bool(reasons))
-        table = layout.as_declared.training_table(cells, classes, weight)
+        table = layout.as_declared.training_table(people.cells, people.classes, people.weight)
         rng = np.random.default_rng(_seed(self.random_state))
         return builder, BuildResult.of(builder.build(table, rng)).release, reasons
 
@@ -490,24 +483,13 @@ class PrivateForestClassifier(RandomisedClassifier):
         self.on_missing = on_missing
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        return tags
-
-    def _build(
-        self,
-        layout: Layout,
-        cells: Mapping[str, Cells],
-        classes: NDArray[np.int64],
-        weight: NDArray[np.int64] | None,
-    ) -> None:
+    def _build(self, people: TrainingPeople) -> None:
         search = _search_in_progress()
         chosen = (
             f"{search} chose the parameters by the data and fitted other candidates to the same people, which the "
             "epsilon of one fit does not cover"
         )
-        builder, release, reasons = self._drawn(layout, cells, classes, weight, [chosen] if search else [])
+        builder, release, reasons = self._drawn(people, [chosen] if search else [])
         if reasons:
             release = replace(release, guarantee={})
             claim_reason = f"No epsilon is claimed: {'; '.join(reasons)}."
@@ -550,6 +532,7 @@ class PerturbedTreeClassifier(RandomisedClassifier):
     """
 
     use = "ppdtc45"
+    takes_categories = False
     feature_role = "private"
     target_roles = ("class", "quasi_identifier")
     settings = ("noise", "model", "split", "theta", "average_gain", "min_leaf", "prune", "confidence")
@@ -586,14 +569,8 @@ class PerturbedTreeClassifier(RandomisedClassifier):
     def _builder(self, **further: Any) -> TreeBuilder:
         return super()._builder(**further, **({"noise": {"snr": 1.0}} if self.noise is None else {}))
 
-    def _build(
-        self,
-        layout: Layout,
-        cells: Mapping[str, Cells],
-        classes: NDArray[np.int64],
-        weight: NDArray[np.int64] | None,
-    ) -> None:
-        builder, release, reasons = self._drawn(layout, cells, classes, weight)
+    def _build(self, people: TrainingPeople) -> None:
+        builder, release, reasons = self._drawn(people)
         claim_reason = (
             "PPDTC4.5 claims nothing: an audit measures how closely the shared numbers disclose the originals."
         )

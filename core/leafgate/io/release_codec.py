@@ -37,30 +37,9 @@ from leafgate.io.json import (
 from leafgate.io.tree_reader import TreeReader
 from leafgate.io.tree_writer import TreeWriter
 from leafgate.io.yaml import parse_yaml
+from leafgate.kernel import release as releases
 from leafgate.kernel.leaf import Statistic
 from leafgate.kernel.noise import LAWS, Noise
-from leafgate.kernel.release import (
-    LEVELS,
-    SEVERITIES,
-    AuditedFile,
-    BuildResult,
-    CalibratedSum,
-    Combine,
-    Counted,
-    CountedUnit,
-    FileDisclosure,
-    Learner,
-    Level,
-    Link,
-    Model,
-    ModelFile,
-    ModelReading,
-    NaiveBayes,
-    Publish,
-    Records,
-    Release,
-    are_sums_of,
-)
 from leafgate.kernel.schema import Column, Role, Schema, bin_names
 from leafgate.kernel.tree import MAX_TREES, Node, tree_arrays
 
@@ -70,7 +49,7 @@ if TYPE_CHECKING:
     from leafgate.kernel.training_rows import TrainingRows
 
 
-def read_model_file(document: Any, place: str) -> ModelFile | None:
+def read_model_file(document: Any, place: str) -> releases.ModelFile | None:
     """The part `file` of a release file; ReleaseError where it cannot be meant."""
     if document is None:
         return None
@@ -80,22 +59,22 @@ def read_model_file(document: Any, place: str) -> ModelFile | None:
         raise ReleaseError("`format` and `model_sha256` must be texts", place=place)
     items = enumerate(list_at(document, "discloses", place))
     found = tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in items)
-    return ModelFile(document["format"], document["model_sha256"], found)
+    return releases.ModelFile(document["format"], document["model_sha256"], found)
 
 
-def read_disclosure(document: Any, place: str, texts: Collection[str] = frozenset()) -> FileDisclosure:
+def read_disclosure(document: Any, place: str, texts: Collection[str] = frozenset()) -> releases.FileDisclosure:
     """One item of a file's disclosures; `texts` may stand in one besides leafgate's own, with `#` for each number."""
     item: Mapping[str, Any] = object_at(document, place)
     refuse_unknown(item, ("kind", "severity", "says", "level"), ReleaseError, place)
     if not all(isinstance(item.get(key), str) for key in ("kind", "severity", "says")):
         raise ReleaseError("`kind`, `severity` and `says` must be texts", place=place)
-    if item["severity"] not in SEVERITIES or item.get("level") not in (None, *LEVELS):
+    if item["severity"] not in releases.SEVERITIES or item.get("level") not in (None, *releases.LEVELS):
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
     text = re.sub("[0-9]{1,9}", "#", item["says"])
     kinds, own_texts = own_disclosures()
     kind = item["kind"] if item["kind"] in kinds else "other_content"
     known = text in texts or (kind == item["kind"] and text in own_texts)
-    return FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
+    return releases.FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
 
 
 FOREIGN_WORDS = "something that its file describes in words that leafgate does not write"
@@ -110,7 +89,7 @@ def own_disclosures() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(document["kinds"]), frozenset(document["texts"])
 
 
-def read_calibrated_sums(document: Any, place: str) -> tuple[CalibratedSum, ...]:
+def read_calibrated_sums(document: Any, place: str) -> tuple[releases.CalibratedSum, ...]:
     """The calibrated sums in the file of a release or a model; whether they are those of its trees is not checked."""
     found = []
     for i, each in enumerate(list_at({"sums": document}, "sums", place)):
@@ -124,13 +103,16 @@ def read_calibrated_sums(document: Any, place: str) -> tuple[CalibratedSum, ...]
             raise ReleaseError("must be lists of pairs of numbers", place=f"{here}.points")
         if type(each.get("trees")) is not int:
             raise ReleaseError("must be a whole number", place=f"{here}.trees")
-        link, is_mean = one_of(each.get("link"), Link, f"{here}.link"), flag_at({"mean": False, **each}, "mean", here)
+        link, is_mean = (
+            one_of(each.get("link"), releases.Link, f"{here}.link"),
+            flag_at({"mean": False, **each}, "mean", here),
+        )
         pairs = tuple(tuple((float(at), float(share)) for at, share in of_class) for of_class in points)
-        found.append(CalibratedSum(each["trees"], link, is_mean, pairs))
+        found.append(releases.CalibratedSum(each["trees"], link, is_mean, pairs))
     return tuple(found)
 
 
-def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | None:
+def read_naive_bayes(document: Any, schema: Schema, place: str) -> releases.NaiveBayes | None:
     """The model in a release file, if there is one; ReleaseError where it is none."""
     if document is None:
         return None
@@ -152,11 +134,11 @@ def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | 
         if any(not are_numbers(normal) or len(normal) != 2 or normal[1] <= 0 for normal in within.values()):
             raise ReleaseError("needs a mean, and a variance above 0", place=f"{place}.normals.{name}")
         normals[name] = {label: (float(normal[0]), float(normal[1])) for label, normal in within.items()}
-    return NaiveBayes(shares, normals)
+    return releases.NaiveBayes(shares, normals)
 
 
-def records_document(records: Records) -> dict[str, Any]:
-    """The records as a release file holds them."""
+def records_document(records: releases.Records) -> dict[str, Any]:
+    """The records as a release file contains them."""
     return {
         "columns": list(records.columns),
         "rows": [list(row) for row in records.rows],
@@ -164,7 +146,7 @@ def records_document(records: Records) -> dict[str, Any]:
     }
 
 
-def read_records(document: Any, schema: Schema, noise: Mapping[str, Noise], place: str) -> Records | None:
+def read_records(document: Any, schema: Schema, noise: Mapping[str, Noise], place: str) -> releases.Records | None:
     """The published records, if there are any; numbers under noise may lie outside their column's bounds."""
     if document is None:
         return None
@@ -183,7 +165,7 @@ def read_records(document: Any, schema: Schema, noise: Mapping[str, Noise], plac
         for name, cell in zip(columns, row, strict=True):
             if name not in noise or not is_number(cell):  # noise leads out of the bounds
                 _check_cell(cell, schema[name], f"{place}.rows[{number}].{name}")
-    return Records(tuple(columns), tuple(tuple(row) for row in rows), tuple(weight))
+    return releases.Records(tuple(columns), tuple(tuple(row) for row in rows), tuple(weight))
 
 
 def _check_cell(cell: Any, column: Column, place: str) -> None:
@@ -245,10 +227,10 @@ class Provenance:
         node_numbers: what the file counts on its nodes.
         training_rows: what it states of the rows that its trees were grown on, as attacks read it.
         learner: the estimator that was fitted to make the model, where that is known.
-        model_content: the texts and numbers that the file holds.
+        model_content: the texts and numbers that the file contains.
         discloses: what a release file discloses beside what its release states; a model's file states that itself.
         unspecified_missing: the columns of which the file does not state where missing cells go, of those that its
-            trees ask about.
+            trees test.
         complete_rows: whether its owner states that nobody with a missing cell was in the training.
         mapped_classes: the class of the model for each value, where the policy maps values of other names and its owner
             does not confirm it.
@@ -256,21 +238,21 @@ class Provenance:
         witness: what the library that wrote the file answers, where it was asked.
     """
 
-    audited_file: AuditedFile | None = None
+    audited_file: releases.AuditedFile | None = None
     node_numbers: FileNumbers | None = None
     training_rows: TrainingRows | None = None
-    learner: Learner | None = None
+    learner: releases.Learner | None = None
     model_content: FileContent | None = None
-    discloses: tuple[FileDisclosure, ...] = ()
+    discloses: tuple[releases.FileDisclosure, ...] = ()
     unspecified_missing: frozenset[str] = frozenset()
     complete_rows: bool = False
     mapped_classes: Mapping[str, str] = field(default_factory=dict)
-    reading: ModelReading | None = None
+    reading: releases.ModelReading | None = None
     witness: Witness | None = None
 
 
 @dataclass(frozen=True)
-class SealedRelease(BuildResult):
+class SealedRelease(releases.BuildResult):
     """A release with the bytes that are published of it, and what its owner and the auditor alone may know of it.
 
     Attributes:
@@ -301,9 +283,9 @@ class SealedRelease(BuildResult):
 
 
 @paused_garbage_collection()
-def serialize(built: Release | BuildResult) -> SealedRelease:
+def serialize(built: releases.Release | releases.BuildResult) -> SealedRelease:
     """The release as anyone will read it: written, and read back from what was written."""
-    result = BuildResult.of(built)
+    result = releases.BuildResult.of(built)
     if not isinstance(result, SealedRelease):
         result = SealedRelease(result.release, result.origins, result.trail, built=result.release.file is None)
     release = read_release(result.content, "release").release  # of a file, too: a builder may have changed what it read
@@ -312,7 +294,7 @@ def serialize(built: Release | BuildResult) -> SealedRelease:
     return replace(result, release=release, written=result.content)
 
 
-def release_bytes(release: Release) -> bytes:
+def release_bytes(release: releases.Release) -> bytes:
     """The release as the JSON document `leafgate/release/1`, written tree by tree."""
     file, pieces, writer = BytesIO(), list[str](), TreeWriter(release.classes if release.schema.having("class") else ())
     for number, (key, fact) in enumerate(_facts(release).items()):
@@ -334,7 +316,7 @@ def release_bytes(release: Release) -> bytes:
     return file.getvalue()
 
 
-def _facts(release: Release) -> dict[str, Any]:
+def _facts(release: releases.Release) -> dict[str, Any]:
     """The keys of a release file in their order, with what they hold, trees apart."""
     fields: dict[str, Any] = {
         "format": FORMAT,
@@ -368,14 +350,14 @@ def _facts(release: Release) -> dict[str, Any]:
     return fields
 
 
-def measure_of(release: Release) -> str | None:
+def measure_of(release: releases.Release) -> str | None:
     """The published selection measure; None where it is kept back."""
     return None if release.selection is None else release.selection.get("measure")
 
 
 @paused_garbage_collection()
 def read_release(content: bytes, place: str) -> SealedRelease:
-    """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
+    """The release in a file's bytes, and these bytes; ReleaseError states what is wrong with it, and where."""
     if (taken_apart := _taken_apart(content)) is not None:
         with suppress(_OtherLayoutError):
             return _read(content, *taken_apart, place)
@@ -400,7 +382,7 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
     selection = document.get("selection")
     noise = read_noise(document.get("noise", {}), schema, f"{place}.noise")
     reader = TreeReader(schema)
-    release = Release(
+    release = releases.Release(
         builder=object_at(document.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
@@ -408,20 +390,21 @@ def _read(content: bytes, document: dict[str, Any], span: tuple[int, int] | None
             if span is None
             else _read_trees(content, span, reader, place)
         ),
-        publish=Publish(
-            leaves=one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in document
+        publish=releases.Publish(
+            leaves=one_of(publish.get("leaves"), releases.Level, f"{place}.publish.leaves"),
+            measure="selection" in document,
         ),
-        count_semantics=one_of(document.get("counted"), Counted, f"{place}.counted"),
+        count_semantics=one_of(document.get("counted"), releases.Counted, f"{place}.counted"),
         selection=None if selection is None else object_at(selection, f"{place}.selection"),
         guarantee=object_at(document.get("guarantee", {}), f"{place}.guarantee"),
-        combine=one_of(document.get("combine", "one"), Combine, f"{place}.combine"),
-        model=one_of(document.get("model", "trees"), Model, f"{place}.model"),
+        combine=one_of(document.get("combine", "one"), releases.Combine, f"{place}.combine"),
+        model=one_of(document.get("model", "trees"), releases.Model, f"{place}.model"),
         alternatives=_named(alternatives, reader, f"{place}.alternatives"),
         records=read_records(document.get("records"), schema, noise, f"{place}.records"),
         noise=noise,
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
         file=read_model_file(document.get("file"), f"{place}.file"),
-        unit=one_of(document.get("unit", "people"), CountedUnit, f"{place}.unit"),
+        unit=one_of(document.get("unit", "people"), releases.CountedUnit, f"{place}.unit"),
         calibrated_sums=read_calibrated_sums(document.get("calibrated_sums", []), f"{place}.calibrated_sums"),
     )
     _check_whole(release, publish.get("measure"), place)
@@ -511,7 +494,7 @@ def _check_implied(content: bytes, classes: int, place: str) -> None:
         raise ReleaseError(f"has leaves and classes for more than {MAX_IMPLIED:,} numbers", place=place)
 
 
-def _check_whole(release: Release, measure: Any, place: str) -> None:
+def _check_whole(release: releases.Release, measure: Any, place: str) -> None:
     """Refuse a file that publishes more, or other numbers, than its `publish` section states."""
     if not isinstance(release.builder.get("use"), str):
         raise ReleaseError("`use` must be a text", place=f"{place}.builder")
@@ -524,9 +507,9 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
     if release.combine == "one" and len(release.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
     classes = len(release.classes) if release.trees else 0
-    if not are_sums_of(release.calibrated_sums, len(release.trees), release.combine, classes):
+    if not releases.are_sums_of(release.calibrated_sums, len(release.trees), release.combine, classes):
         raise ReleaseError("are not those of its trees and classes", place=f"{place}.calibrated_sums")
-    stated: dict[Level, Statistic] = {"counts": "counts", "shares": "shares", "error_rates": "error_rate"}
+    stated: dict[releases.Level, Statistic] = {"counts": "counts", "shares": "shares", "error_rates": "error_rate"}
     for tree in (*release.trees, *release.alternatives.values()):
         leaves = tree_arrays(tree).statistics
         more: list[str] = [
@@ -537,7 +520,7 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
             raise ReleaseError("leaves have other statistics than the file states", place=f"{place}.publish.leaves")
 
 
-def _may_score(release: Release) -> bool:
+def _may_score(release: releases.Release) -> bool:
     """Are scores what the counts say anyway, or what nobody could predict without?"""
     return release.publish.leaves == "counts" or release.combine == "boost"
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import ReleaseError
-from leafgate.ir.model import LEAF, Floats, Ids, TreeIR
+from leafgate.ir.model import LEAF, TreeIR
 from leafgate.ir.node_numbers import NodeNumbers
+from leafgate.kernel.arrays import Floats, Ids
 
 MAX_CATEGORIES = 2_000_000
 """So many categories all tests of a model may name, each counted wherever it stands: a set takes 60 bytes for each."""

@@ -14,20 +14,9 @@ from numpy.typing import NDArray
 from leafgate.ir.content import HeldVector
 from leafgate.ir.features import Origin
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
-from leafgate.kernel.release import (
-    LEVELS,
-    NOT_STATED,
-    CalibratedSum,
-    Combine,
-    Counted,
-    FileDisclosure,
-    Learner,
-    Level,
-)
+from leafgate.kernel import release
+from leafgate.kernel.arrays import Floats, Ids, Mask
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 LeafValueKind = Literal["labels", "shares", "counts", "scores", "values"]
 """What a leaf's numbers are: 1 for its class, shares, numbers per class, scores to add, a predicted number."""
 
@@ -47,18 +36,20 @@ Flag = Literal["strict", "float32", "missing_low"]
 FLAGS: tuple[Flag, ...] = ("strict", "float32", "missing_low")
 """The properties of a node's test that are true or false."""
 
-RATIOS_DISCLOSURE = FileDisclosure(
+RATIOS_DISCLOSURE = release.FileDisclosure(
     "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
 )
-COUNTS_DISCLOSURE = FileDisclosure("counts", "high", "how many people of each class are at the leaves", "counts")
-SIZES_DISCLOSURE = FileDisclosure("sizes", "high", "how many people are at the leaves", "counts")
-SCORES_DISCLOSURE = FileDisclosure("scores", "low", "each leaf's score, without which nobody could predict")
-NUMBERS_DISCLOSURE = FileDisclosure(
+COUNTS_DISCLOSURE = release.FileDisclosure(
+    "counts", "high", "how many people of each class are at the leaves", "counts"
+)
+SIZES_DISCLOSURE = release.FileDisclosure("sizes", "high", "how many people are at the leaves", "counts")
+SCORES_DISCLOSURE = release.FileDisclosure("scores", "low", "each leaf's score, without which nobody could predict")
+NUMBERS_DISCLOSURE = release.FileDisclosure(
     "numbers",
     "low",
     "each leaf's number, without which nobody could predict: often the mean of its people's",
 )
-CALIBRATION_DISCLOSURE = FileDisclosure(
+CALIBRATION_DISCLOSURE = release.FileDisclosure(
     "class_shares", "high", "the share of each class among people held out, by their scores: points of a calibration"
 )
 
@@ -82,9 +73,9 @@ class TreeIR:
     low: Ids
     high: Ids
     values: Floats
-    strict: Flags | bool = False
-    float32: Flags | bool = False
-    missing_low: Flags | bool = False
+    strict: Mask | bool = False
+    float32: Mask | bool = False
+    missing_low: Mask | bool = False
     subsets: Mapping[int, frozenset[str | float]] = field(default_factory=dict)
     counts: Floats | None = None
     size: Floats | None = None
@@ -101,13 +92,13 @@ class TreeIR:
         return np.flatnonzero(self.feature == LEAF)
 
     @cached_property
-    def compares(self) -> Flags:
+    def compares(self) -> Mask:
         """Which nodes compare a number with a threshold: those that ask something, and not by a set."""
         compares = np.asarray(self.feature != LEAF)
         compares[list(self.subsets)] = False
         return compares
 
-    def flag(self, name: Flag) -> Flags:
+    def flag(self, name: Flag) -> Mask:
         """A property of each node's test; one alone holds for all of them."""
         return np.broadcast_to(np.asarray(getattr(self, name), dtype=bool), (self.nodes,))
 
@@ -130,22 +121,22 @@ class CategoryList:
 class ModelIR:
     """A model as its file gives it.
 
-    `format` names the reader, `producer` what made the file. `features` are the names of what the trees ask about, in
-    the model's order; `origins`, where the file holds the encoding too, say from which column each is made. `classes`
-    are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
-    the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
-    second. The words for `values`, `combine` and `counted` are in docs/reference/plugin-readers.md, "The words of a
-    model".
+    `format` names the reader, `producer` what made the file. `features` are the names of what the trees test, in
+    the model's order; `origins`, where the file contains the encoding too, say from which column each is made.
+    `classes` are empty for a model that predicts numbers. `combine` and `base` state how trees become a prediction:
+    with `boost` the base and the leaves' scores are added up for each class; a model of two classes may keep one score,
+    of the second. The words for `values`, `combine` and `counted` are in docs/reference/plugin-readers.md, "The words
+    of a model".
     `counted` is what the numbers count. `discloses` is what the file discloses beyond its predictions, an empty tuple
     where a reader looked and found nothing; where no reader says anything it is `NOT_STATED`. `unspecified_missing`
-    says why the file does not state where missing cells go, in the columns `unspecified_missing_features` (where these
-    are empty: in any); it is empty where the file does. `category_lists` are values that the file lists beside those of
-    `origins`, whether tests need them or not; `other_names` are names of columns beside those of features and origins,
-    `texts` the short texts that are of no column: names of steps, settings and functions. A leaf of labels that says
-    nothing of any class predicts nothing; in a model of one tree, neither does a leaf whose number is NaN. `settings`
-    are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree
-    were drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that
-    was fitted, where the file names it. `link` says whether scores of classes that the model answers are the
+    states why the file does not state where missing cells go, in the columns `unspecified_missing_features` (where
+    these are empty: in any); it is empty where the file does. `category_lists` are values that the file lists beside
+    those of `origins`, whether tests need them or not; `other_names` are names of columns beside those of features and
+    origins, `texts` the short texts that are of no column: names of steps, settings and functions. A leaf of labels
+    that states nothing of any class predicts nothing; in a model of one tree, neither does a leaf whose number is NaN.
+    `settings` are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each
+    tree were drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that
+    was fitted, where the file names it. `link` states whether scores of classes that the model answers are the
     softmax of what its trees add up to, or something `other` that no attack and no comparison here knows; with
     `calibrated_sums`, which have no `base`, it is the mean of their shares. `unknown`
     are keys of the part that decides predictions which the reader does not know. `held` are vectors that no
@@ -157,10 +148,10 @@ class ModelIR:
     classes: tuple[str, ...]
     trees: tuple[TreeIR, ...]
     values: LeafValueKind
-    combine: Combine = "one"
+    combine: release.Combine = "one"
     base: tuple[float, ...] = ()
-    counted: Counted = "unknown"
-    discloses: tuple[FileDisclosure, ...] = (NOT_STATED,)
+    counted: release.Counted = "unknown"
+    discloses: tuple[release.FileDisclosure, ...] = (release.NOT_STATED,)
     origins: tuple[Origin | None, ...] | None = None
     producer: str = ""
     unspecified_missing: str = ""
@@ -171,26 +162,26 @@ class ModelIR:
     texts: frozenset[str] = frozenset()
     sampling: Sampling = NO_SAMPLING
     hessians: Hessians | None = None
-    learner: Learner | None = None
+    learner: release.Learner | None = None
     unknown: tuple[str, ...] = ()
     link: Literal["softmax", "other"] = "softmax"
     held: tuple[HeldVector, ...] = ()
-    calibrated_sums: tuple[CalibratedSum, ...] = ()
+    calibrated_sums: tuple[release.CalibratedSum, ...] = ()
 
     @property
     def given_origins(self) -> tuple[Origin | None, ...]:
-        """What the file says that each feature is made of; None where it says nothing of it."""
+        """What the file states that each feature is made of; None where it states nothing of it."""
         return self.origins or (None,) * len(self.features)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the file calls the column that each feature is made of, of which it says nothing else the feature."""
+        """What the file calls the column that each feature is made of, of which it states nothing else the feature."""
         pairs = zip(self.features, self.given_origins, strict=True)
         return tuple(name if origin is None else origin.column for name, origin in pairs)
 
     @cached_property
     def asked(self) -> frozenset[int]:
-        """The numbers of the features that some test asks about."""
+        """The numbers of the features that some test reads."""
         return frozenset(number for tree in self.trees for number in np.unique(tree.feature).tolist()) - {LEAF}
 
     @cached_property
@@ -201,19 +192,19 @@ class ModelIR:
         return _sha256([kind, *(part for part in parts if part not in left_out)])
 
     @property
-    def level(self) -> Level:
+    def level(self) -> release.Level:
         """The level of the leaves: the most that any of the disclosures publishes."""
         items = [item.level for item in self.discloses if item.level is not None]
-        return max([*items, self.leaf_level], key=LEVELS.index)
+        return max([*items, self.leaf_level], key=release.LEVELS.index)
 
     @property
-    def disclosures(self) -> tuple[FileDisclosure, ...]:
+    def disclosures(self) -> tuple[release.FileDisclosure, ...]:
         """What the file discloses beyond its predictions, in regression also the numbers of the leaves."""
         others = tuple(item for item in self.discloses if item != SCORES_DISCLOSURE)
         return self.discloses if self.classes else (*others, NUMBERS_DISCLOSURE)
 
     @property
-    def leaf_level(self) -> Level:
+    def leaf_level(self) -> release.Level:
         """The statistic that stands on every leaf; from scores of boosting the shares of classes follow."""
         if self.values == "values":
             return "labels"

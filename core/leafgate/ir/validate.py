@@ -6,8 +6,9 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.ir.arrays import refuse_many_categories
-from leafgate.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR, levels
+from leafgate.ir.model import LEAF, ModelIR, TreeIR, levels
 from leafgate.ir.node_numbers import MISCOUNTED
+from leafgate.kernel.arrays import Floats, Ids, Mask
 from leafgate.kernel.release import LATER_TREES, are_sums_of
 from leafgate.kernel.tree import MAX_DEPTH, MAX_TREES
 
@@ -57,7 +58,7 @@ def contradictory(tree: TreeIR, parent: Ids, place: str = "tree") -> int | None:
     return None
 
 
-def _empty_intervals(tree: TreeIR, parent: Ids, nodes: Ids) -> Flags:
+def _empty_intervals(tree: TreeIR, parent: Ids, nodes: Ids) -> Mask:
     """Which of the nodes, each below a cut, no number can reach by the cuts above, nor a missing one."""
     top, missing_low = _tops(tree), tree.flag("missing_low")
     feature = tree.feature[parent[nodes]]
@@ -237,10 +238,10 @@ def _check_counts(tree: TreeIR, place: str) -> None:
         _refuse(_unlike(tree.counts.sum(axis=1), tree.size), "its classes count not as many as all", place)
 
 
-def _unlike(one: Floats, other: Floats) -> Flags:
+def _unlike(one: Floats, other: Floats) -> Mask:
     return np.asarray(abs(one - other) > CLOSE * np.maximum(1.0, other))
 
 
-def _refuse(wrong: Flags, why: str, place: str) -> None:
+def _refuse(wrong: Mask, why: str, place: str) -> None:
     if wrong.any():
         raise ReleaseError(why, place=f"{place}.nodes[{int(wrong.argmax())}]")

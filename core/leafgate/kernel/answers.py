@@ -1,4 +1,4 @@
-"""Values of a secret that may say that nothing is recorded: words, marks and codes that stand for no answer."""
+"""Values of a secret that may mean that nothing is recorded: words, marks and codes that stand for no answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CODES = frozenset(map(float, (9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 77
 
 
 def unanswered_values(values: Collection[str]) -> list[str]:
-    """Those of the values of a secret that may say that nothing is recorded, in order; never all of them.
+    """Those of the values of a secret that may mean that nothing is recorded, in order; never all of them.
 
     A code says so beside words, and behind a gap, as in 0, 1, 9. A dash beside a plus sign is a value.
 
@@ -56,7 +56,7 @@ def unanswered_values(values: Collection[str]) -> list[str]:
 
 
 def unstated_answers(column: Column) -> tuple[str, ...]:
-    """The values of a secret that may say that nothing is recorded, where the policy does not say which ones do.
+    """The values of a secret that may mean that nothing is recorded, where the policy does not say which ones do.
 
     `None` is a usual value, such as that of no illness. Nothing is left to be judged where one value alone remains.
     """

@@ -16,10 +16,11 @@ from pydantic import BaseModel, Field, field_validator
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.findings import Scored
 from leafgate.kernel.inheritance import FREE, SPECIAL, Inherited, ordered_by, ranked, rule_of
-from leafgate.kernel.knowledge import Knows
+from leafgate.kernel.knowledge import AdversaryKnowledge, Knows, Need
 from leafgate.kernel.options import STRICT as STRICT
 from leafgate.kernel.options import PositiveFloat, people_files
 from leafgate.kernel.oracle import ACCESS_LEVELS, Access
+from leafgate.kernel.schema import Schema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
 
     from leafgate.kernel.arrays import Ids
     from leafgate.kernel.belief import Belief
-    from leafgate.kernel.knowledge import AdversaryKnowledge, Need
     from leafgate.kernel.large_table import LargeTable
     from leafgate.kernel.metrics import Metric
     from leafgate.kernel.policy import Policy
     from leafgate.kernel.release import BuildResult, Release
-    from leafgate.kernel.schema import Schema
     from leafgate.kernel.table import Table
 
 
@@ -53,10 +52,10 @@ ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
 class Component(BaseModel):
     """What builders, attacks and metrics have in common: `use`, the name a policy picks it by.
 
-    The rule of a field says how a policy that extends another may change the option, `Annotated[int, MORE]` where more
-    always protects better and `LESS` where less does (of a switch, on is more); without a rule it may not be changed.
-    `policy_example` has the options with which documentation shows the component in a policy, as YAML on one line
-    (`k: 10, prune: false`); it needs those that have no default.
+    The rule of a field states how a policy that extends another may change the option, `Annotated[int, MORE]` where
+    more always protects better and `LESS` where less does (of a switch, on is more); without a rule it may not be
+    changed. `policy_example` has the options with which documentation shows the component in a policy, as YAML on one
+    line (`k: 10, prune: false`); it needs those that have no default.
 
     `counts_persons`: where a column numbers the people and one has several rows, does it count different persons
     (`Table.people_by`), so that what it says holds of persons? Otherwise the core does not run it on such a table.
@@ -374,7 +373,7 @@ class DataSource(Component):
             names of columns gives them numbers from 0. Each cell is a text; a missing cell is the empty text.
 
         Raises:
-            DataError: the bytes cannot be read, or have no such table. Its text holds no cell.
+            DataError: the bytes cannot be read, or have no such table. Its text contains no cell.
         """
         raise NotImplementedError
 

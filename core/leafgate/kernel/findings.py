@@ -133,7 +133,7 @@ TO_DECIDE = "To decide: "
 SPELLING = "spelling"
 """The finding about values of a secret or a class that may be one value in several spellings."""
 NO_ANSWER = "no_answer"
-"""The finding about values of a secret that may say that nothing is recorded, of which the policy says nothing."""
+"""The finding about values of a secret that may mean that nothing is recorded, of which the policy says nothing."""
 DETERMINED = "determined"
 """The finding about a column that follows from another one, of which the policy knows nothing."""
 Verdict = Literal["pass", "fail", "inconclusive"]

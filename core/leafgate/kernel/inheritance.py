@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from leafgate.kernel.options import models_of
 from leafgate.kernel.paths import DocumentPath, is_number
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
 
 Kind = Literal["tighter", "looser", "different"]
 """What a change does: a policy that extends another may only tighten it."""

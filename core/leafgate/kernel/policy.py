@@ -21,42 +21,15 @@ from pydantic import (
     model_validator,
 )
 
+from leafgate.kernel import inheritance, schema
 from leafgate.kernel.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.kernel.facts import Asked
-from leafgate.kernel.inheritance import (
-    COLUMNS,
-    COMPLETED,
-    COMPONENT,
-    FREE,
-    GRANTED,
-    LESS,
-    MORE,
-    MORE_ITEMS_LOOSER,
-    MORE_ITEMS_TIGHTER,
-    NAMED,
-    READING,
-    READING_BY_KEY,
-    SECTION,
-    SPECIAL,
-    Kind,
-    one_loosest,
-    ordered_by,
-    pinned,
-    ranked,
-)
 from leafgate.kernel.knowledge import Knows, SecretChange
 from leafgate.kernel.metrics import Metric
 from leafgate.kernel.options import PeopleFile, PolicyFile, Strict
 from leafgate.kernel.origin import IN_MEMORY, LedgerHead, PolicyOrigin
 from leafgate.kernel.paths import DocumentPath, canonical
 from leafgate.kernel.release import Publish
-from leafgate.kernel.schema import (
-    DROPPED_ROLES,
-    EXCLUSIVE_ROLES,
-    ColumnSpec,
-    Schema,
-    column_of,
-)
 from leafgate.kernel.unlisted import AS_ROLES, Unlisted, allowing_less
 from leafgate.kernel.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver, waivers_sha256
 
@@ -120,56 +93,58 @@ AnySource = Annotated[SerializeAsAny[DataSource], BeforeValidator(_refuse_source
 class Data(Strict):
     """Where the people are, and what is known of them."""
 
-    path: Annotated[PeopleFile | None, FREE] = Field(
+    path: Annotated[PeopleFile | None, inheritance.FREE] = Field(
         None, description="The table: CSV, or Parquet by its suffix; DATA overrides it."
     )
-    test: Annotated[PeopleFile | None, FREE] = Field(
+    test: Annotated[PeopleFile | None, inheritance.FREE] = Field(
         None, description="A table for utility metrics; `--test` overrides it."
     )
-    population: Annotated[PeopleFile | None, COMPLETED] = Field(
+    population: Annotated[PeopleFile | None, inheritance.COMPLETED] = Field(
         None, description="A larger table that the people come from, with its public columns."
     )
-    control: Annotated[PeopleFile | None, GRANTED] = Field(
+    control: Annotated[PeopleFile | None, inheritance.GRANTED] = Field(
         None,
         description="People who are not in the table, for membership and attribute attacks; by default `test`.",
     )
-    missing: Annotated[tuple[str, ...], READING] = Field(("",), description='Cells that mean "unknown".')
-    on_missing: Annotated[Literal["drop", "keep"] | None, READING] = Field(
+    missing: Annotated[tuple[str, ...], inheritance.READING] = Field(("",), description='Cells that mean "unknown".')
+    on_missing: Annotated[Literal["drop", "keep"] | None, inheritance.READING] = Field(
         None,
         description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
     )
-    csv: Annotated[CsvOptions, READING_BY_KEY] = Field(CsvOptions(), description="How to read the file.")
-    source: Annotated[AnySource | None, READING] = Field(
+    csv: Annotated[CsvOptions, inheritance.READING_BY_KEY] = Field(CsvOptions(), description="How to read the file.")
+    source: Annotated[AnySource | None, inheritance.READING] = Field(
         None,
         description="The data source that reads the data, where the core does not read them itself or an engine does.",
     )
-    rows: Annotated[Literal["people"] | None, FREE] = Field(
+    rows: Annotated[Literal["people"] | None, inheritance.FREE] = Field(
         None, description="`people`: each row is a person, although a column looks as if it numbered them."
     )
-    rows_at_most: Annotated[int | None, COMPLETED, Field(ge=1)] = Field(
+    rows_at_most: Annotated[int | None, inheritance.COMPLETED, Field(ge=1)] = Field(
         None,
         description="The most rows that a person may have, by the columns with the role `person`; a table with more is "
         "refused. Claims of differential privacy need it, because noise hides single rows.",
     )
-    protect: Annotated[tuple[Protect, ...], MORE_ITEMS_TIGHTER] = Field(
+    protect: Annotated[tuple[Protect, ...], inheritance.MORE_ITEMS_TIGHTER] = Field(
         (), description="Single cells that are secret, in columns that are not."
     )
-    unlisted: Annotated[Unlisted, AS_ROLES, ordered_by(allowing_less, default=None)] = Field(
+    unlisted: Annotated[Unlisted, AS_ROLES, inheritance.ordered_by(allowing_less, default=None)] = Field(
         Unlisted(),
         description="The roles that a policy which extends this one may give to columns that are not listed here.",
     )
-    reading: Annotated[Literal["parent", "child"], ordered_by(one_loosest("child"))] = Field(
+    reading: Annotated[Literal["parent", "child"], inheritance.ordered_by(inheritance.one_loosest("child"))] = Field(
         "parent",
         description="`child` lets a policy that extends this one state `missing` freely, and `on_missing: drop`.",
     )
     _file_checks: frozenset[DocumentPath] = PrivateAttr(frozenset())
-    columns: Annotated[dict[str, ColumnSpec], COLUMNS] = Field(
+    columns: Annotated[dict[str, schema.ColumnSpec], inheritance.COLUMNS] = Field(
         description="Every column, in file order when there is no header."
     )
 
     @field_validator("columns")
     @classmethod
-    def _roles_complete(cls, columns: dict[str, ColumnSpec], info: ValidationInfo) -> dict[str, ColumnSpec]:
+    def _roles_complete(
+        cls, columns: dict[str, schema.ColumnSpec], info: ValidationInfo
+    ) -> dict[str, schema.ColumnSpec]:
         def count(role: str) -> int:
             return sum(role in spec.role for spec in columns.values())
 
@@ -205,7 +180,7 @@ class Data(Strict):
         return copy
 
     @property
-    def weight(self) -> tuple[str, ColumnSpec] | None:
+    def weight(self) -> tuple[str, schema.ColumnSpec] | None:
         """The column that says how many people a row stands for, and what the policy says of it; None without one."""
         return next(((name, spec) for name, spec in self.columns.items() if "weight" in spec.role), None)
 
@@ -221,19 +196,21 @@ class Data(Strict):
             copy.__dict__.pop("_meaning", None)
         return copy
 
-    def meaning(self) -> Schema:
+    def meaning(self) -> schema.Schema:
         """The columns that matter, hierarchies read, each once; DataError when a hierarchy does not fit."""
         return self._meaning
 
     @cached_property
-    def _meaning(self) -> Schema:
-        kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED_ROLES)
-        dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & EXCLUSIVE_ROLES)
-        return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
+    def _meaning(self) -> schema.Schema:
+        kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & schema.DROPPED_ROLES)
+        dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & schema.EXCLUSIVE_ROLES)
+        return schema.Schema(
+            tuple(schema.column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped
+        )
 
 
 def _delete_unstated(data: dict[str, Any]) -> None:
-    """Delete what the section says nothing of that older policies could not state, so that their digests stay."""
+    """Delete what the section states nothing of that older policies could not state, so that their digests stay."""
     for name in ("rows", "rows_at_most"):
         if data[name] is None:
             del data[name]
@@ -309,7 +286,7 @@ YesOrNo = Annotated[
 """Yes or no, by these words or as `true` or `false`."""
 
 
-def fewer_changes(old: Any, new: Any) -> Kind:
+def fewer_changes(old: Any, new: Any) -> inheritance.Kind:
     """Allowing fewer changes is tighter: the adversary may exclude more."""
     return "tighter" if _allows_no_more(new, old) else "looser" if _allows_no_more(old, new) else "different"
 
@@ -328,10 +305,10 @@ def _allows_no_more(one: Any, other: Any) -> bool:
 class ReportSpec(Strict):
     """How careful the public report is."""
 
-    smallest_cell: Annotated[int, MORE, Field(ge=1)] = Field(
+    smallest_cell: Annotated[int, inheritance.MORE, Field(ge=1)] = Field(
         10, description="Public reports mask counts of fewer people (small cells)."
     )
-    digest_key: Annotated[PeopleFile | None, COMPLETED] = Field(
+    digest_key: Annotated[PeopleFile | None, inheritance.COMPLETED] = Field(
         None, description="A file with a secret key of 16 bytes or more, which keys the digest of the data in reports."
     )
 
@@ -341,18 +318,20 @@ class Policy(Strict):
 
     model_config = ConfigDict(defer_build=True)  # policies are read by a subclass with the plugins' components
 
-    leafgate: Annotated[Literal[1], SPECIAL] = Field(description="The version of this format.")
-    name: Annotated[str, FREE, Field(min_length=1)] = Field(description="What reports call this policy.")
-    extends: Annotated[str | None, SPECIAL] = Field(
+    leafgate: Annotated[Literal[1], inheritance.SPECIAL] = Field(description="The version of this format.")
+    name: Annotated[str, inheritance.FREE, Field(min_length=1)] = Field(description="What reports call this policy.")
+    extends: Annotated[str | None, inheritance.SPECIAL] = Field(
         None, description="A policy beside this one, which this one completes and tightens."
     )
-    data: Annotated[Data, SECTION] = Field(description="Where the people are, and what their columns mean.")
-    build: Annotated[TreeBuilder, COMPONENT] = Field(description="The builder that makes the release.")
-    publish: Annotated[Publish | None, SECTION] = Field(
+    data: Annotated[Data, inheritance.SECTION] = Field(description="Where the people are, and what their columns mean.")
+    build: Annotated[TreeBuilder, inheritance.COMPONENT] = Field(description="The builder that makes the release.")
+    publish: Annotated[Publish | None, inheritance.SECTION] = Field(
         None, description="What will be published; counts and measure by default."
     )
-    knows: Annotated[Knows, SECTION] = Field(Knows(), description="What the adversary has besides the public columns.")
-    releases: Annotated[tuple[ReleaseSpec, ...], GRANTED] = Field(
+    knows: Annotated[Knows, inheritance.SECTION] = Field(
+        Knows(), description="What the adversary has besides the public columns."
+    )
+    releases: Annotated[tuple[ReleaseSpec, ...], inheritance.GRANTED] = Field(
         (),
         description="Other releases of these people that the adversary has: `joint` derives what all prove together, "
         "and `differential_privacy` judges the total of their claims. People are matched by the column "
@@ -360,7 +339,7 @@ class Policy(Strict):
     )
     secret_may_change: Annotated[
         YesOrNo | tuple[tuple[str, str], ...] | ChangedPeople,
-        ordered_by(fewer_changes, default=False),
+        inheritance.ordered_by(fewer_changes, default=False),
     ] = Field(
         False,
         description="Whether somebody's class, where it is a secret, may differ between the tables of two releases, "
@@ -368,26 +347,30 @@ class Policy(Strict):
         "people; or `yes`, which leaves limits on what releases prove together inconclusive unless they "
         "are broken.",
     )
-    ledger: Annotated[Literal["optional", "required"], ordered_by(ranked(("optional", "required")))] = Field(
+    ledger: Annotated[
+        Literal["optional", "required"], inheritance.ordered_by(inheritance.ranked(("optional", "required")))
+    ] = Field(
         "optional",
         description="Whether every audit must be given the ledger of releases that left (`leafgate audit --ledger`).",
     )
-    attacks: Annotated[tuple[AttackModel, ...], NAMED] = Field(description="The attacks that are run.")
-    metrics: Annotated[tuple[Metric, ...], NAMED] = Field(description="The limits that must hold.")
-    report: Annotated[ReportSpec, SECTION] = Field(ReportSpec(), description="How careful the public report is.")
-    waivers: Annotated[tuple[Waiver, ...], MORE_ITEMS_LOOSER] = Field(
+    attacks: Annotated[tuple[AttackModel, ...], inheritance.NAMED] = Field(description="The attacks that are run.")
+    metrics: Annotated[tuple[Metric, ...], inheritance.NAMED] = Field(description="The limits that must hold.")
+    report: Annotated[ReportSpec, inheritance.SECTION] = Field(
+        ReportSpec(), description="How careful the public report is."
+    )
+    waivers: Annotated[tuple[Waiver, ...], inheritance.MORE_ITEMS_LOOSER] = Field(
         (), description="Findings that may fail, or the name of a file with them beside this policy."
     )
-    max_waiver_days: Annotated[int, LESS, Field(ge=0, le=MOST_DAYS)] = Field(
+    max_waiver_days: Annotated[int, inheritance.LESS, Field(ge=0, le=MOST_DAYS)] = Field(
         MAX_DAYS, description="The most days a waiver may last, from the day it is issued; 0 allows no waiver."
     )
-    approvals: Annotated[Approvals | None, SECTION] = Field(
+    approvals: Annotated[Approvals | None, inheritance.SECTION] = Field(
         None, description="Who may approve waivers, anybody but the owner by default; how many people decide."
     )
-    seed: Annotated[int, FREE, Field(ge=0, lt=2**63)] = Field(
+    seed: Annotated[int, inheritance.FREE, Field(ge=0, lt=2**63)] = Field(
         0, description="The seed of repeatable builders and of attacks."
     )
-    plugins: Annotated[tuple[str, ...] | None, ordered_by(pinned)] = Field(
+    plugins: Annotated[tuple[str, ...] | None, inheritance.ordered_by(inheritance.pinned)] = Field(
         None, description="The trusted distributions; no other plugin is loaded."
     )
     _origin: PolicyOrigin = PrivateAttr(IN_MEMORY)

@@ -14,20 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.kernel.inheritance import (
-    COMPLETED,
-    FIXED,
-    FREE,
-    LESS,
-    MORE,
-    SPECIAL,
-    Inherited,
-    fewer,
-    less,
-    ordered_by,
-    ranked,
-    unstated,
-)
+from leafgate.kernel import inheritance
 from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
 from leafgate.kernel.spelling import loose_form, spellings_of_one
 
@@ -198,18 +185,18 @@ class Column:
         missing: cells may be missing.
         bins: the edges of the intervals into which a posterior divides a secret number.
         hierarchy: how `values` generalise.
-        edges: of a numeric class, whose `values` are the names of intervals, the edges of these. A table holds its
+        edges: of a numeric class, whose `values` are the names of intervals, the edges of these. A table contains its
             numbers.
         scale: `ratio` where numbers, from 0 up, are near to each other by their ratio, not by their difference.
         step: numbers are public to a multiple of this; None where no number is.
-        public_domain: the policy says that `values` are a code list which exists without this table.
+        public_domain: the policy states that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
         varies: a person may have several values; no part of a release or of a comparison.
         distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
         no_answer: those of `values` that say that a person's value is not recorded, and no limit on the secret judges.
-        states_no_answer: the policy says which values are `no_answer`, or that none is.
+        states_no_answer: the policy states which values are `no_answer`, or that none is.
         missing_is_value: having no answer is a secret besides, which limits judge too.
-        declares_missing: the policy says that cells may be missing, whether or not some are.
+        declares_missing: the policy states that cells may be missing, whether or not some are.
     """
 
     name: str
@@ -272,7 +259,7 @@ class Column:
         return replace(self, missing=True, hierarchy=hierarchy)
 
     def spelled_alike(self, form: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
-        """The values that have one form, but for those of which the policy says that they are distinct.
+        """The values that have one form, but for those of which the policy states that they are distinct.
 
         Args:
             form: `same_form`, `similar_form` or `loose_form`.
@@ -361,73 +348,79 @@ class ColumnSpec(BaseModel):
 
     model_config = STRICT
 
-    role: Annotated[tuple[Role, ...], SPECIAL, ONE_OR_MORE, Field(min_length=1)] = Field(
+    role: Annotated[tuple[Role, ...], inheritance.SPECIAL, ONE_OR_MORE, Field(min_length=1)] = Field(
         description="Who knows it and what it is for; one role or a list."
     )
-    values: Annotated[tuple[str, ...] | None, COMPLETED] = Field(
+    values: Annotated[tuple[str, ...] | None, inheritance.COMPLETED] = Field(
         None, description="Every value a categorical column may have, as texts."
     )
-    public_domain: Annotated[Literal["public"] | None, ordered_by(unstated)] = Field(
+    public_domain: Annotated[Literal["public"] | None, inheritance.ordered_by(inheritance.unstated)] = Field(
         None,
         alias="domain",
         description="For `values` that are a code list independent of this table, such as all countries: a file with "
         "the whole list does not disclose who is in the table.",
     )
-    bounds: Annotated[tuple[FiniteFloat, FiniteFloat] | None, COMPLETED] = Field(
+    bounds: Annotated[tuple[FiniteFloat, FiniteFloat] | None, inheritance.COMPLETED] = Field(
         None, description="Lowest and highest number of a numeric column."
     )
-    hierarchy: Annotated[DataFile | None, COMPLETED] = Field(
+    hierarchy: Annotated[DataFile | None, inheritance.COMPLETED] = Field(
         None, description="A `;`-separated file: value;group;coarser group;..."
     )
-    bins: Annotated[Edges | None, COMPLETED] = Field(
+    bins: Annotated[Edges | None, inheritance.COMPLETED] = Field(
         None,
         description="For a secret number or a class of numbers: the ascending edges of its intervals.",
     )
-    scale: Annotated[Literal["ratio"] | None, FIXED] = Field(
+    scale: Annotated[Literal["ratio"] | None, inheritance.FIXED] = Field(
         None,
         description="For a number from 0 up, such as pay: nearness is by ratio (10 %), not by difference (5 % of the "
         "bounds or bins).",
     )
-    step: Annotated[PositiveFloat | None, ordered_by(unstated)] = Field(
+    step: Annotated[PositiveFloat | None, inheritance.ordered_by(inheritance.unstated)] = Field(
         None,
         description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's, on "
         "leaves and in a model's file (thresholds, fills, edges of bins).",
     )
-    ordered: Annotated[bool, COMPLETED] = Field(False, description="Whether the `values` are in a meaningful order.")
-    aliases: Annotated[dict[str, str], FIXED] = Field(
+    ordered: Annotated[bool, inheritance.COMPLETED] = Field(
+        False, description="Whether the `values` are in a meaningful order."
+    )
+    aliases: Annotated[dict[str, str], inheritance.FIXED] = Field(
         {}, description="Other spellings in the file or of classes of a model, each with the value it means."
     )
-    distinct: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...], ordered_by(fewer)] = Field(
+    distinct: Annotated[
+        tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...], inheritance.ordered_by(inheritance.fewer)
+    ] = Field(
         (),
         description="Of a secret, a class, a person or a key: values that are spelled alike and mean different things, "
         'such as `[["AA", "Aa"]]`.',
     )
-    no_answer: Annotated[tuple[str, ...], FIXED] = Field(
+    no_answer: Annotated[tuple[str, ...], inheritance.FIXED] = Field(
         (),
         description="For a secret or a class: values and texts in the file that say that it is not recorded, such as "
         "`unknown`; `[]` where all are answers. Limits on the secret judge the others alone; whoever has no class is "
         "left out.",
     )
-    missing_is_value: Annotated[bool, MORE] = Field(
+    missing_is_value: Annotated[bool, inheritance.MORE] = Field(
         False,
         description="Whether having no answer is a secret too: limits are judged both ways, and the worse counts.",
     )
-    missing: Annotated[bool, Inherited("ordered", less, descriptive=True)] = Field(
+    missing: Annotated[bool, inheritance.Inherited("ordered", inheritance.less, descriptive=True)] = Field(
         False,
         description="With `on_missing: keep`: adversaries reckon with missing cells of the column, however few there "
         "are; by default where `report.smallest_cell` people of the table miss it.",
     )
-    counts: Annotated[Literal["rows", "people"] | None, ordered_by(ranked(("people", "rows")), default="rows")] = Field(
+    counts: Annotated[
+        Literal["rows", "people"] | None, inheritance.ordered_by(inheritance.ranked(("people", "rows")), default="rows")
+    ] = Field(
         None,
         description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
         "says.",
     )
-    varies: Annotated[bool, LESS] = Field(
+    varies: Annotated[bool, inheritance.LESS] = Field(
         False,
         description="Of a secret where a column has the role `person`: whether a person may have several values, such "
         "as an infection at one visit of many. What follows from everybody having one value is then not judged.",
     )
-    reason: Annotated[Text | None, FREE] = Field(
+    reason: Annotated[Text | None, inheritance.FREE] = Field(
         None,
         description="For `counts: people`: why each row stands for so many identical people, all of them in the table.",
     )
@@ -654,5 +647,5 @@ class Schema:
         return Schema(tuple(replace(c, bounds=None) if c.numeric else c for c in self.columns))
 
     def described(self) -> dict[str, Any]:
-        """What a release says of the columns; the key, which builders never see, is left out."""
+        """What a release states of the columns; the key, which builders never see, is left out."""
         return {c.name: c.described() for c in self.columns if "key" not in c.roles}

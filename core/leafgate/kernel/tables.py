@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from leafgate.kernel.large_table import LargeTable
-
-if TYPE_CHECKING:
-    from leafgate.kernel.table import Table
+from leafgate.kernel.table import Table
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Whether a foreign model file discloses more than the policy says is published."""
+"""Whether a foreign model file discloses more than the policy states is published."""
 
 from __future__ import annotations
 
@@ -6,19 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from leafgate.api.registry import Plugins
 from leafgate.io.release_codec import FORMAT, SealedRelease
+from leafgate.kernel import release as releases
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Finding, Remedy, VisibleTo, scrub_command
 from leafgate.kernel.policy import Policy
-from leafgate.kernel.release import (
-    LEVELS,
-    NOT_STATED,
-    SEVERITIES,
-    TABLE_HELD,
-    FileDisclosure,
-    Level,
-    Release,
-    discloses_more,
-    is_never_published,
-)
 
 
 def file_disclosure_check(policy: Policy, plugins: Plugins, artifact: SealedRelease) -> Iterator[Finding]:
@@ -31,12 +21,12 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, artifact: SealedRele
     if release.file is None:
         yield from _of_release_file(policy, plugins, artifact.provenance.discloses)
         return
-    found = sorted(release.file.discloses, key=lambda item: SEVERITIES.index(item.severity), reverse=True)
+    found = sorted(release.file.discloses, key=lambda item: releases.SEVERITIES.index(item.severity), reverse=True)
     level = effective_level(release.publish.leaves, found)
     claim = level if policy.publish is None else policy.publish.leaves
-    unaudited = [item.says for item in found if is_never_published(item)]
-    broken = discloses_more(level, claim) or bool(unaudited)
-    unknown = NOT_STATED in found
+    unaudited = [item.says for item in found if releases.is_never_published(item)]
+    broken = releases.discloses_more(level, claim) or bool(unaudited)
+    unknown = releases.NOT_STATED in found
     evidence = {
         "claimed": claim,
         "effective": level,
@@ -45,7 +35,9 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, artifact: SealedRele
     }
     remedies: tuple[Remedy, ...] = ()
     if unaudited:
-        evidence["problem"] = unaudited[0] if unaudited[0].startswith(TABLE_HELD) else f"the file holds {unaudited[0]}"
+        evidence["problem"] = (
+            unaudited[0] if unaudited[0].startswith(releases.TABLE_HELD) else f"the file holds {unaudited[0]}"
+        )
         leaves = "labels" if release.publish.leaves == "error_rates" else release.publish.leaves
         remedies = (Remedy.running("Write the model anew without it", scrub_command(leaves)),)
     elif broken:
@@ -70,7 +62,7 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, artifact: SealedRele
     )
 
 
-def _of_release_file(policy: Policy, plugins: Plugins, found: Sequence[FileDisclosure]) -> Iterator[Finding]:
+def _of_release_file(policy: Policy, plugins: Plugins, found: Sequence[releases.FileDisclosure]) -> Iterator[Finding]:
     """One finding where a release file discloses more than its release states, such as numbers of a few people.
 
     It is judged by the limits on what files disclose, which judge the file of a model by themselves.
@@ -78,7 +70,7 @@ def _of_release_file(policy: Policy, plugins: Plugins, found: Sequence[FileDiscl
     if not found:
         return
     limits = [metric for metric in policy.metrics if metric.use == "file_disclosure"]
-    known = [item for item in found if item.kind != NOT_STATED.kind]
+    known = [item for item in found if item.kind != releases.NOT_STATED.kind]
     kept = all(metric.holds(float(len(known))) for metric in limits)
     text = "Round the numbers of these columns, say so by their `step`, and build the release anew."
     yield Finding(
@@ -93,7 +85,7 @@ def _of_release_file(policy: Policy, plugins: Plugins, found: Sequence[FileDiscl
     )
 
 
-def _remedy(release: Release, claim: Level) -> Remedy:
+def _remedy(release: releases.Release, claim: releases.Level) -> Remedy:
     """The command that writes a file which tells no more than the policy claims.
 
     Where several trees decide a class together, a file with less on its leaves would mostly predict otherwise, so that
@@ -107,12 +99,12 @@ def _remedy(release: Release, claim: Level) -> Remedy:
     return Remedy.running(f"Write the model anew with {leaves} on its leaves", scrub_command(leaves))
 
 
-def effective_level(leaves: Level, discloses: list[FileDisclosure]) -> Level:
+def effective_level(leaves: releases.Level, discloses: list[releases.FileDisclosure]) -> releases.Level:
     """The most that stands on the leaves or follows from what else the file discloses."""
-    return max([leaves, *(item.level for item in discloses if item.level is not None)], key=LEVELS.index)
+    return max([leaves, *(item.level for item in discloses if item.level is not None)], key=releases.LEVELS.index)
 
 
-def refuse_unaudited(release: Release, plugins: Plugins) -> None:
+def refuse_unaudited(release: releases.Release, plugins: Plugins) -> None:
     """Raise ReleaseError for content of a release file that no attack takes into account."""
     from leafgate.models.load import check_options  # which imports all readers of model files
 

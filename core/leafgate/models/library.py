@@ -24,8 +24,9 @@ import pandas as pd
 
 from leafgate.algorithms.witness import Answers, Witness
 from leafgate.errors import InconclusiveError
-from leafgate.ir.model import Floats, ModelIR
+from leafgate.ir.model import ModelIR
 from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel.arrays import Floats
 from leafgate.kernel.release import ModelReading, Release
 from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table

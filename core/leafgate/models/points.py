@@ -10,15 +10,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.io.json import parse_number
-from leafgate.ir.features import (
-    LOOKUP_ROUNDING,
-    CategoryCodes,
-    MissingIndicator,
-    Numeric,
-    Origin,
-    Unresolved,
-)
-from leafgate.ir.model import Floats, ModelIR, TreeIR
+from leafgate.ir import features
+from leafgate.ir.model import ModelIR, TreeIR
+from leafgate.kernel.arrays import Floats
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
 from leafgate.models.lowering.tests import apply_steps, invert_threshold, splits_in
@@ -27,22 +21,24 @@ Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
 
 
-def known_origins(model: ModelIR) -> list[Origin]:
+def known_origins(model: ModelIR) -> list[features.Origin]:
     """Each feature's origin; a feature whose origin is not known is a column of its own."""
     pairs = zip(model.features, model.given_origins, strict=True)
-    return [Numeric(name) if one is None or isinstance(one, Unresolved) else one for name, one in pairs]
+    return [
+        features.Numeric(name) if one is None or isinstance(one, features.Unresolved) else one for name, one in pairs
+    ]
 
 
 def column_edges(model: ModelIR) -> dict[str, set[float]]:
     """The last number that goes low for each test on numbers, by column; a column without such a test is not there."""
     edges: dict[str, set[float]] = {}
     for number, origin in enumerate(known_origins(model)):
-        if isinstance(origin, Numeric) and (found := set(_edges(model, number, origin))):
+        if isinstance(origin, features.Numeric) and (found := set(_edges(model, number, origin))):
             edges.setdefault(origin.column, set()).update(found)
     return edges
 
 
-def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
+def _edges(model: ModelIR, feature: int, origin: features.Numeric) -> Iterable[float]:
     for tree in model.trees:
         nodes = np.flatnonzero(tree.compares & (tree.feature == feature))
         if origin.steps:
@@ -94,15 +90,15 @@ def rows_of(model: ModelIR, cells: Cells) -> Floats:
     return np.column_stack(columns) if columns else np.empty((n, 0))
 
 
-def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
+def _feature(origin: features.Origin, cells: Sequence[Any]) -> Floats:
     match origin:
-        case Numeric(_, steps, fill, zero_is_missing):
+        case features.Numeric(_, steps, fill, zero_is_missing):
             numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
             changed = apply_steps(numbers, steps)
             filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
             return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
-        case CategoryCodes(_, codes, other, missing, precision):
-            see = LOOKUP_ROUNDING[precision]
+        case features.CategoryCodes(_, codes, other, missing, precision):
+            see = features.LOOKUP_ROUNDING[precision]
             looked_up = {see(parse_number(text)): code for text, code in codes.items()} if precision else {}
             rest = math.nan if other is None else other
             absent = math.nan if missing is None else missing
@@ -117,17 +113,17 @@ def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
                 ],
                 dtype=np.float64,
             )
-        case MissingIndicator(_, there, gone):
+        case features.MissingIndicator(_, there, gone):
             return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
     return np.full(len(cells), math.nan)
 
 
-def with_coded_sets(model: ModelIR, origins: Mapping[int, Origin]) -> ModelIR:
+def with_coded_sets(model: ModelIR, origins: Mapping[int, features.Origin]) -> ModelIR:
     """The model whose tests name values by codes, where they named them by their texts; -1 is that of all others.
 
     Args:
         model: the model.
-        origins: by number of each feature that a test asks about, whose column the codes are of.
+        origins: by number of each feature that a test reads, whose column the codes are of.
     """
     chosen: dict[int, set[str]] = {}
     for tree in model.trees:
@@ -140,7 +136,7 @@ def with_coded_sets(model: ModelIR, origins: Mapping[int, Origin]) -> ModelIR:
         return model
     own = list(model.given_origins)
     for i, each in codes.items():
-        own[i] = CategoryCodes(origins[i].column, each, -1.0)
+        own[i] = features.CategoryCodes(origins[i].column, each, -1.0)
     trees = tuple(replace(tree, subsets=_coded(tree, codes)) for tree in model.trees)
     return replace(model, trees=trees, origins=tuple(own))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from leafgate.bounded.compressed import decompressed
@@ -56,13 +57,20 @@ def check_original(original: bytes, name: str, readers: Sequence[ModelReader]) -
     writer = model_writer(name, readers)
     if writer.check_original is None:
         return
-    try:
+    with _plugin_failures(writer, "look at it", name):
         writer.check_original(decompressed(original, name))
+
+
+@contextmanager
+def _plugin_failures(reader: ModelReader, what: str, place: str, remedy: str = "") -> Iterator[None]:
+    """Errors of a plugin that are none of leafgate's as a ReleaseError, which states what the plugin failed to do."""
+    try:
+        yield
     except LeafgateError:
         raise
     except Exception as error:
-        kind = type(error).__name__
-        raise ReleaseError(f"the plugin {writer.name!r} failed to look at it ({kind})", place=name) from error
+        why = f"the plugin {reader.name!r} failed to {what} ({type(error).__name__})"
+        raise ReleaseError(why, place=place, remedy=remedy) from error
 
 
 def object_as_file(thing: Any, readers: Sequence[ModelReader], rows: Any = None) -> tuple[str, bytes] | None:
@@ -83,14 +91,9 @@ def object_as_file(thing: Any, readers: Sequence[ModelReader], rows: Any = None)
     for reader in readers:
         if reader.to_file is None:
             continue
-        try:
+        with _plugin_failures(reader, "write it", "model", "save it, and give the path of its file"):
             with_rows = None if rows is None else reader.to_file_with
             written: object = reader.to_file(thing) if with_rows is None else with_rows(thing, rows)
-        except LeafgateError:
-            raise
-        except Exception as error:
-            why = f"the plugin {reader.name!r} failed to write it ({type(error).__name__})"
-            raise ReleaseError(why, place="model", remedy="save it, and give the path of its file") from error
         if written is None:
             continue
         if isinstance(written, tuple) and len(written) == 2:
@@ -123,13 +126,8 @@ def model_as_file(model: ModelIR, original: bytes, name: str, readers: Sequence[
     if writer.write is None:
         raise ReleaseError("is of a format that no installed plugin writes", place=name)
     model = check_model(model, name)
-    try:
+    with _plugin_failures(writer, "write it", name):
         content = writer.write(model, decompressed(original, name))
-    except LeafgateError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-        raise ReleaseError(f"the plugin {writer.name!r} failed to write it ({kind})", place=name) from error
     again = read_foreign(content, name, readers)
     level = with_implied_disclosures(model).level
     if LEVELS.index(again.level) > LEVELS.index(level):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.kernel.facts import meets
-from leafgate.kernel.schema import DROPPED_ROLES
+from leafgate.kernel.schema import DROPPED_ROLES, Column
 from leafgate.kernel.spelling import same_form
 from leafgate.policy.knowledge import Columns, condition_problems, unknown_column
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.kernel.policy import Protect
-    from leafgate.kernel.schema import Column
     from leafgate.kernel.table import Table
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from leafgate.api.registry import Plugins
@@ -24,9 +25,6 @@ from leafgate.kernel.schema import UNUSED_ROLES, ColumnSpec
 from leafgate.kernel.unlisted import FREE_ROLES, Unlisted, unlisted_of
 from leafgate.policy.reader_options import Refusal, refused_option, refused_texts, roles_of
 from leafgate.policy.sources import PolicyDocument
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
 

@@ -28,11 +28,6 @@ KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackMode
 SOURCE = ("data", "source")
 
 
-def _kind_at(path: Sequence[str | int]) -> type[Component] | None:
-    """The kind of component that a policy picks at a path; None where it picks none."""
-    return DataSource if tuple(path) == SOURCE else KINDS.get(str(path[0])) if len(path) == 1 else None
-
-
 def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPath, type[BaseModel] | None]:
     """Return the path in the policy that pydantic's path of an error means, and the model that has its last key.
 
@@ -49,7 +44,7 @@ def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPat
             continue
         path.append(part)
         if isinstance(part, str) and model is not None and part in model.model_fields:
-            kind = _kind_at(path)
+            kind = DataSource if tuple(path) == SOURCE else KINDS.get(str(path[0])) if len(path) == 1 else None
             options = models_of(model, part) if kind is None else list(plugins.kind(kind))
             model = options[0] if len(options) == 1 else None
     return tuple(path), model

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from leafgate.disclosure import wording
 from leafgate.disclosure.questions import questions_not_examined
 from leafgate.disclosure.summary import counted_meaning, plain_meaning
-from leafgate.disclosure.text import (
-    as_sentence,
-    audited_file,
-    decisions,
-    exposed_words,
-    finding_details,
-    finding_headline,
-    finding_result,
-    finding_state,
-    idle_waiver_lines,
-    statements,
-    verdict_words,
-)
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import LONGEST, clean
 from leafgate.kernel.findings import FINDING_STATES
@@ -39,18 +27,18 @@ def report_values(report: JsonObject) -> JsonDocument:
     inferences, counts = list(inference_rows(report["findings"])), count_tables(report["findings"])
     return {
         "report": report,
-        "verdict": verdict_words(report),
+        "verdict": wording.verdict_words(report),
         "counted": state_counts(report),
         "data_digest": data_digest(report),
-        "file": audited_file(report),
+        "file": wording.audited_file(report),
         "not_examined": questions_not_examined(report),
         "inference": {"title": inference_table.TITLE, "reading": READING, "headings": HEADINGS},
         "inferences": inferences[:MAX_INFERENCES],
         "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
         "counts": {"title": TITLE, "tables": counts[:MAX_TABLES], "more": max(len(counts) - MAX_TABLES, 0)},
-        "decisions": decisions(report["notes"])[:MAX_LISTED],
-        "notes": statements(report["notes"]),
-        "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
+        "decisions": wording.decisions(report["notes"])[:MAX_LISTED],
+        "notes": wording.statements(report["notes"]),
+        "idle": list(wording.idle_waiver_lines(report))[:MAX_LISTED],
         "meaning": meaning(report),
         "method": list(method_lines(report)),
         "again": reproduction_note(report),
@@ -60,7 +48,7 @@ def report_values(report: JsonObject) -> JsonDocument:
 
 def sentence(finding: JsonObject) -> str:
     """A finding in one line."""
-    return clean(finding_headline(finding), 4 * LONGEST)
+    return clean(wording.finding_headline(finding), 4 * LONGEST)
 
 
 def message(finding: JsonObject) -> str:
@@ -70,19 +58,19 @@ def message(finding: JsonObject) -> str:
 
 def detail_lines(finding: JsonObject) -> list[str]:
     """The details of a finding, a line each."""
-    return [clean(line, 4 * LONGEST) for line in finding_details(finding)]
+    return [clean(line, 4 * LONGEST) for line in wording.finding_details(finding)]
 
 
 def limit_row(finding: JsonObject) -> JsonDocument:
     """A limit for readers: its state, what it means, its score, details without remedies and groups, and its id."""
     evidence = {key: value for key, value in finding["evidence"].items() if key != "worst"}
-    state = finding_state(finding)
+    state = wording.finding_state(finding)
     counted = {"beyond": None} if state == "failed" else {}  # what it means has the number
-    details = finding_details({**finding, "evidence": evidence, "remedies": (), **counted})
+    details = wording.finding_details({**finding, "evidence": evidence, "remedies": (), **counted})
     return {
         "state": state,
         "means": counted_meaning(finding),
-        "result": as_sentence(finding_result(finding)),
+        "result": wording.as_sentence(wording.finding_result(finding)),
         "details": [clean(line, 4 * LONGEST) for line in details],
         "id": finding["id"],
         "where": finding.get("where"),
@@ -94,8 +82,8 @@ def exposed_groups(findings: Sequence[JsonObject]) -> Iterator[tuple[str, list[s
     """What each broken limit means, with its worst groups of people, each group once."""
     shown = set[str]()
     for finding in findings:
-        groups = finding["evidence"].get("worst", ()) if finding_state(finding) == "failed" else ()
-        lines = dict.fromkeys(clean(exposed_words(group, finding["secret"]), 4 * LONGEST) for group in groups)
+        groups = finding["evidence"].get("worst", ()) if wording.finding_state(finding) == "failed" else ()
+        lines = dict.fromkeys(clean(wording.exposed_words(group, finding["secret"]), 4 * LONGEST) for group in groups)
         if lines:
             new = [line for line in lines if line not in shown]
             yield counted_meaning(finding), new or ["The same people as above."]
@@ -104,7 +92,7 @@ def exposed_groups(findings: Sequence[JsonObject]) -> Iterator[tuple[str, list[s
 
 def state_counts(report: JsonObject) -> dict[str, int]:
     """The number of findings in each state, the most urgent first."""
-    states = [finding_state(finding) for finding in report["findings"]]
+    states = [wording.finding_state(finding) for finding in report["findings"]]
     return {kind: states.count(kind) for kind in FINDING_STATES}
 
 

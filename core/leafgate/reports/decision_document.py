@@ -8,27 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from leafgate.disclosure import summary, wording
 from leafgate.disclosure.questions import answers, questions_not_examined
-from leafgate.disclosure.summary import (
-    UNDECIDED,
-    claims_differential_privacy,
-    findings_by_urgency,
-    remedies_once,
-    who_is_affected,
-)
-from leafgate.disclosure.text import (
-    audited_file,
-    decisions,
-    file_words,
-    finding_state,
-    idle_waiver_lines,
-    ledger_words,
-    number_words,
-    people_words,
-    quoted_name,
-    release_words,
-    statements,
-)
 from leafgate.folders import content_digest
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import clean
@@ -73,28 +54,28 @@ def rendered(template: str, report: JsonObject, /, **more: object) -> bytes:
 
 def decision_document(report: JsonObject) -> JsonDocument:
     """What a report states for people who decide, without anything that its audience may not know."""
-    promise = [] if claims_differential_privacy(report) else [NO_PROMISE]
+    promise = [] if summary.claims_differential_privacy(report) else [NO_PROMISE]
     return {
         "for_auditors": report["audience"] == "auditor",
         "policy": clean(report["policy"]["name"]),
         "outcome": outcome_words(report),
         "state": {"pass": "passed", "fail": "failed"}.get(report["verdict"], report["verdict"]),
         "examined": [_what_was_examined(report), _adversary(report)],
-        "to_decide": decisions(report["notes"]),
+        "to_decide": wording.decisions(report["notes"]),
         "facts": facts(report),
         "answers": answers(report),
         "not_examined": questions_not_examined(report),
         "affected": _affected(report),
         "guesses": list(_guesses(report)),
-        "remedies": [line.replace("`", "") for line in remedies_once(report)],
-        "remains": [*REMAINING, *promise, *statements(report["notes"])],
-        "limits": [limit_row(finding) for finding in findings_by_urgency(report)],
+        "remedies": [line.replace("`", "") for line in summary.remedies_once(report)],
+        "remains": [*REMAINING, *promise, *wording.statements(report["notes"])],
+        "limits": [limit_row(finding) for finding in summary.findings_by_urgency(report)],
     }
 
 
 def facts(report: JsonObject) -> dict[FactName, str]:
     """What a report states besides its findings, each in a line; a framework names what it needs."""
-    file, release, policy = audited_file(report), report["release"], report["policy"]
+    file, release, policy = wording.audited_file(report), report["release"], report["policy"]
     method = list(method_lines(report))
 
     def of_method(beginning: str) -> str:
@@ -106,12 +87,14 @@ def facts(report: JsonObject) -> dict[FactName, str]:
     had = [f"{others} that the attacks had"] if others else []
     what, digest = data_digest(report)
     lines: dict[FactName, str] = {
-        "file": file_words(file) if file else "",
-        "output": f"{release_words(release)}, sha256 {release['sha256']}" if release else NOTHING_BUILT,
+        "file": wording.file_words(file) if file else "",
+        "output": f"{wording.release_words(release)}, sha256 {release['sha256']}" if release else NOTHING_BUILT,
         "policy": f"{policy['name']}, sha256 {policy['sha256']}{digest_of_waivers}",
         "report": f"sha256 {content_digest(readable(report))}",
-        "data": f"{people_words(report['data'])}; {what} {digest}".rstrip() if "people" in report["data"] else "",
-        "earlier_outputs": "; ".join([*had, *filter(None, [ledger_words(report)])]),
+        "data": f"{wording.people_words(report['data'])}; {what} {digest}".rstrip()
+        if "people" in report["data"]
+        else "",
+        "earlier_outputs": "; ".join([*had, *filter(None, [wording.ledger_words(report)])]),
         "published": "; ".join(line for what, line in method if what == "Published"),
         "secret": "; ".join(line for what, line in method if what == "Secret"),
         "adversary": ". ".join(f"{what}: {line}" for what, line in method if what.startswith(("The adversary", "It"))),
@@ -135,7 +118,7 @@ def outcome_words(report: JsonObject) -> str:
     >>> outcome_words({"findings": [{"passed": False}, {"passed": None}, {"passed": True}]})
     '1 of 3 limits is broken, and of 1 it could not be determined whether it holds.'
     """
-    states = [finding_state(finding) for finding in report["findings"]]
+    states = [wording.finding_state(finding) for finding in report["findings"]]
     failed, unknown, waived = (states.count(state) for state in ("failed", "inconclusive", "waived"))
     accepted = f"{waived} {'limit is' if waived == 1 else 'limits are'} broken and waived" if waived else ""
     if failed:
@@ -155,13 +138,13 @@ def outcome_words(report: JsonObject) -> str:
 
 def _what_was_examined(report: JsonObject) -> str:
     people = report["data"].get("people")
-    whose = f"the records of {number_words(people)} people" if people is not None else "records of people"
+    whose = f"the records of {wording.number_words(people)} people" if people is not None else "records of people"
     release = report["release"]
     if release is None:
         return f"No model could be learned from {whose} that keeps what it must promise."
     what = "A table of records made" if not release["trees"] else "A model learned"
-    file = audited_file(report)
-    named = f" (the file {quoted_name(file['name'])})" if file else ""
+    file = wording.audited_file(report)
+    named = f" (the file {wording.quoted_name(file['name'])})" if file else ""
     return f"{what} from {whose}{named} was examined for what it discloses about them."
 
 
@@ -185,7 +168,7 @@ def _listed(columns: Sequence[str]) -> str:
 def _affected(report: JsonObject) -> list[str]:
     """How many people are affected, as far as the report's audience may know it."""
     if report["verdict"] != "pass":
-        return who_is_affected(report) or [UNDECIDED]
+        return summary.who_is_affected(report) or [summary.UNDECIDED]
     waived = ", but for limits that are waived" if report["waived"] else ""
     return [f"No more people are outside a limit than it allows{waived}."]
 
@@ -204,6 +187,6 @@ def _waivers(report: JsonObject) -> Iterator[str]:
         if waiver["status"] == "applied":
             who = f"asked for by {waiver['owner']}, approved by {waiver['approved_by']}"
             yield f"{waiver['finding']} is waived until {waiver['expires']}, {who}: {waiver['reason']}"
-    yield from idle_waiver_lines(report)
+    yield from wording.idle_waiver_lines(report)
     if "judged_on" in report:
         yield f"judged on {report['judged_on']}"

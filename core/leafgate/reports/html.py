@@ -10,16 +10,9 @@ from itertools import islice
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from leafgate.disclosure import wording
 from leafgate.disclosure.questions import ANSWER_STATES, answers
 from leafgate.disclosure.summary import findings_by_urgency, in_short, remedies_once
-from leafgate.disclosure.text import (
-    finding_state,
-    metric_words,
-    number_words,
-    people_words,
-    quoted_name,
-    release_words,
-)
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.io.text import clean
 from leafgate.reports.common import MAX_LISTED, exposed_groups, limit_row, path_conditions, report_values
@@ -61,10 +54,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: clean(value, MAX_TEXT) if type(value) is str else value,
     )
-    templates.filters["number"] = number_words
-    templates.filters["quoted"] = quoted_name
+    templates.filters["number"] = wording.number_words
+    templates.filters["quoted"] = wording.quoted_name
     templates.filters["with_code"] = with_code
-    templates.filters["people_words"] = people_words
+    templates.filters["people_words"] = wording.people_words
     templates.globals["short"] = lambda name: clean(name, 60)
     return templates
 
@@ -85,9 +78,9 @@ def template_context(report: JsonObject) -> JsonDocument:
     nodes = tree["nodes"] if tree else []
     drawn = list(_drawn(findings))
     labelled = tree is not None and bool(tree["coloured"] or "words" in nodes[0])
-    names = {finding["id"]: metric_words(finding) for finding in findings}
+    names = {finding["id"]: wording.metric_words(finding) for finding in findings}
     return report_values(report) | {
-        "size": release_words(report["release"]) if report["release"] else "",
+        "size": wording.release_words(report["release"]) if report["release"] else "",
         "answers": sorted(answers(report), key=lambda answer: ANSWER_STATES.index(answer.state)),
         "exposed": list(islice(exposed_groups(findings), MAX_EXPOSED)),
         "limits": [limit_row(finding) for finding in findings[:MAX_LISTED]],
@@ -95,7 +88,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "tree": tree,
         "picture": tree_picture(nodes) if labelled else None,
         "hidden_tree": bool(nodes) and not labelled,
-        "of_release": any(finding_state(each) != "passed" and each["beyond"] is None for each in findings),
+        "of_release": any(wording.finding_state(each) != "passed" and each["beyond"] is None for each in findings),
         "larger_classes": any("equivalence_class" in node for node in nodes),
         "cards": [_card(nodes, i, names) for i in range(len(nodes))][:MAX_CARDS] if labelled else [],
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
@@ -159,5 +152,5 @@ def _most(past: JsonObject) -> list[tuple[str, object]]:
 
 def _belief(belief: JsonObject) -> str:
     [(value, chance)] = belief["believed"].items()
-    true = ", ".join(f"{number_words(count)} {name}" for name, count in belief["true"].items())
+    true = ", ".join(f"{wording.number_words(count)} {name}" for name, count in belief["true"].items())
     return f"{belief['attack']} believes {belief['secret']} is {value} ({100 * chance:.3g} %); in truth: {true}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import number_words
+from leafgate.disclosure.wording import number_words
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from leafgate.disclosure.text import audited_file, decisions, finding_state, idle_waiver_lines
+from leafgate.disclosure.wording import audited_file, decisions, finding_state, idle_waiver_lines
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 from leafgate.reports.common import detail_lines, message, place, state_counts

@@ -8,7 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from leafgate.disclosure.summary import findings_by_urgency, in_short, plain_meaning
-from leafgate.disclosure.text import finding_state, ledger_words, people_words, quoted_name
+from leafgate.disclosure.wording import finding_state, ledger_words, people_words, quoted_name
 from leafgate.io.json import JsonObject
 from leafgate.io.text import LONGEST, clean
 from leafgate.reports.common import detail_lines, report_values, sentence

@@ -12,16 +12,10 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from leafgate.disclosure.summary import findings_by_urgency
-from leafgate.disclosure.text import audited_file, decisions, finding_state, idle_waiver_lines
+from leafgate.disclosure.wording import audited_file, decisions, finding_state, idle_waiver_lines
 from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.io.text import LONGEST, clean
-from leafgate.reports.common import (
-    detail_lines,
-    marked_leaves,
-    message,
-    path_conditions,
-    place,
-)
+from leafgate.reports import common
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MAX_RESULTS = 5000
@@ -119,7 +113,7 @@ def _result(report: JsonObject, finding: JsonObject, rule: int) -> JsonDocument:
         "ruleIndex": rule,
         "kind": "fail",
         "level": "error",
-        "message": {"text": "\n".join([message(finding), *detail_lines(finding)])},
+        "message": {"text": "\n".join([common.message(finding), *common.detail_lines(finding)])},
         **_analysis_target(report),
         "locations": [_location(report, finding)],
         "partialFingerprints": _fingerprints(report, finding),
@@ -154,7 +148,7 @@ def _analysis_target(report: JsonObject) -> JsonDocument:
 def _location(report: JsonObject, finding: JsonObject) -> JsonDocument:
     where = finding.get("where") or {"file": report["policy"].get("file") or "policy.yaml", "line": 1}
     line = {
-        "artifactLocation": {"uri": quote(clean(place(report, where)))},
+        "artifactLocation": {"uri": quote(clean(common.place(report, where)))},
         "region": {"startLine": where["line"]},
     }
     tree = report.get("tree") or {"nodes": []}
@@ -162,10 +156,12 @@ def _location(report: JsonObject, finding: JsonObject) -> JsonDocument:
     leaves = (
         []
         if finding_state(finding) != "failed"
-        else [(i, node) for i, node in marked_leaves(report) if "past" not in node or finding["id"] in node["past"]]
+        else [
+            (i, node) for i, node in common.marked_leaves(report) if "past" not in node or finding["id"] in node["past"]
+        ]
     )
     logical = [
-        {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(path_conditions(nodes, i))}
+        {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(common.path_conditions(nodes, i))}
         for i, _ in leaves[:MAX_LEAVES]
     ]
     return {"physicalLocation": line} | ({"logicalLocations": logical} if logical else {})
@@ -183,6 +179,6 @@ def _fingerprints(report: JsonObject, finding: JsonObject) -> dict[str, str]:
     there is none it makes one of the line's text, so that another limit in that line would be another alert.
     """
     policy = report["policy"]
-    file = place(report, {"file": policy.get("file", "")})
+    file = common.place(report, {"file": policy.get("file", "")})
     check = hashlib.sha256(f"{file}\0{policy['name']}\0{finding['id']}".encode()).hexdigest()
     return {"leafgateFinding/v1": check, "primaryLocationLineHash": f"{check[:16]}:1"}

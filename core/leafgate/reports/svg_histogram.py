@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leafgate.disclosure.summary import counted_meaning
-from leafgate.disclosure.text import as_sentence, finding_result, middle_of_count, number_words
+from leafgate.disclosure.wording import as_sentence, finding_result, middle_of_count, number_words
 from leafgate.io.json import JsonObject
 
 WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0

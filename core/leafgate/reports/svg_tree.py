@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import number_words
+from leafgate.disclosure.wording import number_words
 from leafgate.io.json import JsonObject
 from leafgate.io.text import clean
 from leafgate.reports.common import path_conditions

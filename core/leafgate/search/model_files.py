@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
@@ -17,13 +19,9 @@ from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.kernel.components import TreeBuilder
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, Remedy, scrub_command
 from leafgate.kernel.release import RARE_CLASSES, Publish, Release, discloses_more
+from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Node, map_leaves
 from leafgate.search.trials import Trial, Trials, is_constant_trial, ladder
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from leafgate.kernel.table import Table
 
 LEAF_PARAMETERS = {
     "sklearn": ("min_samples_leaf", 1.0),

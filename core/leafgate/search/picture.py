@@ -37,11 +37,8 @@ class Scale:
     log: bool
 
     def at(self, value: float) -> float:
-        low, high, here = (self._transformed(each) for each in (self.low, self.high, value))
+        low, high, here = (math.log10(each) if self.log else each for each in (self.low, self.high, value))
         return self.start + (self.end - self.start) * (here - low) / (high - low)
-
-    def _transformed(self, value: float) -> float:
-        return math.log10(value) if self.log else value
 
     def ticks(self) -> list[float]:
         if self.log:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.keepable import UnkeepableLimit, unkeepable_limits
@@ -24,11 +24,9 @@ from leafgate.kernel.findings import Finding, Remedy, Report
 from leafgate.kernel.inheritance import MORE
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Publish
+from leafgate.kernel.table import Table
 from leafgate.search.model_files import ModelFileSearch, nothing_found
 from leafgate.search.trials import Run, Trial, Trials, is_constant_trial, ladder, leaves_of
-
-if TYPE_CHECKING:
-    from leafgate.kernel.table import Table
 
 CONSTANT = "As a constant, which predicts the same for everybody and is of no use, the release keeps"
 """The beginning of what is said of a change that leaves nothing of the trees."""

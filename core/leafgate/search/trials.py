@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import SealedRelease
 from leafgate.kernel.findings import UNLIMITED, Finding, Report
 from leafgate.kernel.policy import Policy
-
-if TYPE_CHECKING:
-    from leafgate.kernel.table import Table
+from leafgate.kernel.table import Table
 
 MEASURES: dict[Goal, str] = {
     "auc": "The area under the ROC curve (0.5 for a constant)",
@@ -180,7 +178,9 @@ class Trials:
         """How well a trial's release predicts beside the audited one; nothing where either is not known."""
         if (goal := self._goal(trial)) is None:
             return
-        after, now = self._use(trial.artifact, goal), self._use_now(goal)
+        if goal not in self.use_now:
+            self.use_now[goal] = self._use(self.artifact, goal)
+        after, now = self._use(trial.artifact, goal), self.use_now[goal]
         if after is not None and now is not None:
             yield f"{MEASURES[goal]} would be {after.value:.3g}, and is {now.value:.3g} now: {self.measured[1]}."
 
@@ -199,11 +199,6 @@ class Trials:
             return None if artifact is None else usefulness(artifact.release, self.measured[0], goal)
         except InconclusiveError:
             return None
-
-    def _use_now(self, goal: Goal) -> Usefulness | None:
-        if goal not in self.use_now:
-            self.use_now[goal] = self._use(self.artifact, goal)
-        return self.use_now[goal]
 
     def predicts_nothing(self, trial: Trial) -> bool:
         """Is what was built in a trial a constant, or no better than one to the people whom it is measured on?"""

@@ -1,4 +1,4 @@
-"""What a first policy says of values of a secret that may say that nothing is recorded."""
+"""What a first policy says of values of a secret that may mean that nothing is recorded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leafgate.kernel.answers import unanswered_values
 def proposed_answers(values: Sequence[str], classes: Collection[str], marks: Sequence[str] = ()) -> dict[str, Any]:
     """What a first policy says of a secret's values: `values`, and `no_answer` where some may be none.
 
-    Values that may say that nothing is recorded stay values, and limits judge both the people with other values and
+    Values that may mean that nothing is recorded stay values, and limits judge both the people with other values and
     everybody, until the owner decides. Where a model has as many classes without them, whoever has them has no class.
 
     Args:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.summary import in_short, summary
-from leafgate.disclosure.text import decisions, finding_alarm, finding_state, limit_words, number_words
+from leafgate.disclosure.wording import decisions, finding_alarm, finding_state, limit_words, number_words
 from leafgate.engine.report import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.folders import folder_files
@@ -22,15 +22,8 @@ from leafgate.kernel.findings import verdict_of
 from leafgate.kernel.origin import NO_REMEDIES, Lines, PolicyOrigin
 from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import write_document
+from leafgate.session import results
 from leafgate.session.report_formats import chosen_formats
-from leafgate.session.results import (
-    RELEASE,
-    is_release_file,
-    remove_results,
-    result_files,
-    results_folder,
-    write_results,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +76,7 @@ class AuditFiles:
 
     @property
     def origin(self) -> PolicyOrigin:
-        """Where the policy says what, as in the file of it."""
+        """Where the policy states what, as in the file of it."""
         given = () if self.search_remedies else (NO_REMEDIES,)
         return PolicyOrigin(POLICY_FILE, self._written[1], given=given)
 
@@ -231,13 +224,13 @@ class Audit(EngineAudit):
             chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
         except InvalidError as error:
             raise type(error).listing(replace(problem, location="formats") for problem in error.problems) from None
-        with results_folder(out):
-            if (out / RELEASE).exists() and not is_release_file(out / RELEASE):
+        with results.results_folder(out):
+            if (out / results.RELEASE).exists() and not results.is_release_file(out / results.RELEASE):
                 raise OutputError(
-                    "is no release, and would be lost", place=str(out / RELEASE), remedy="name another folder"
+                    "is no release, and would be lost", place=str(out / results.RELEASE), remedy="name another folder"
                 )
-            remove_results(out, result_files(plugins))
-            write_results(self, audience, out, chosen)
+            results.remove_results(out, results.result_files(plugins))
+            results.write_results(self, audience, out, chosen)
 
     def to_policy(self, folder: str | Path | None = None) -> str:
         """The policy by which `leafgate audit` repeats this audit, as YAML.

@@ -1,6 +1,6 @@
 """What a first policy says of a model and of columns: `leafgate init` writes one of files, `leafgate.audit` of tables.
 
-What a model's file says of columns is found by the names of features; of a table in memory the types of its columns
+What a model's file states of columns is found by the names of features; of a table in memory the types of its columns
 say what a file of text leaves open.
 """
 
@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import is_code
-from leafgate.io.tables.frames import cell_text
+from leafgate.io.tables.frames import FrameColumn, cell_text
 from leafgate.ir.features import CategoryCodes, Feature, MissingIndicator, Numeric, Origin, Unresolved, known_by
+from leafgate.ir.model import ModelIR
+from leafgate.kernel.release import Level, Release
 from leafgate.kernel.schema import EXCLUSIVE_ROLES, Column, Role
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
@@ -27,11 +29,6 @@ from leafgate.models.lowering.tests import sends_zero_apart
 from leafgate.session.answers import proposed_answers
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain
 from leafgate.session.proposals import MODEL_GROUP
-
-if TYPE_CHECKING:
-    from leafgate.io.tables.frames import FrameColumn
-    from leafgate.ir.model import ModelIR
-    from leafgate.kernel.release import Level, Release
 
 BETWEEN = "_=-.: "
 """What stands between column and value in names of dummy features."""
@@ -48,7 +45,7 @@ MAX_SECRET_VALUES = 12
 
 @dataclass(frozen=True)
 class ModelHints:
-    """What a model's file says of a table's columns.
+    """What a model's file states of a table's columns.
 
     Attributes:
         level: what its file has on the leaves.
@@ -87,7 +84,7 @@ class ModelHints:
 
 
 def columns_by_position(model: ModelIR, columns: Sequence[str]) -> dict[str, str]:
-    """The columns of the features that some tree asks about, by the features' names.
+    """The columns of the features that some tree tests, by the features' names.
 
     Empty unless all of them are named by their positions, and no column has such a name.
     """
@@ -168,7 +165,7 @@ class _Placing:
         return name if name in self.columns else self._by_spelling.get(name, name)
 
     def of(self, feature: Feature) -> _Placed:
-        """What a feature is: what its file says of it, else what its name says."""
+        """What a feature is: what its file states of it, else what its name says."""
         origin = feature.origin
         if isinstance(origin, Numeric | CategoryCodes | MissingIndicator):
             column = self.column_of(origin.column)
@@ -184,7 +181,7 @@ class _Placing:
         return _Placed(is_unresolved=True) if dummy is None else _Placed(value=dummy, is_unresolved=is_unresolved)
 
     def _of_origin(self, origin: Origin, column: str, *, is_set: bool) -> _Placed:
-        """What a feature is that its file says to be made of a column."""
+        """What a feature is that its file states to be made of a column."""
         if isinstance(origin, Numeric):
             return _Placed(value=column) if column in self.texts or is_set else _Placed(number=column)
         return _Placed(value=column) if isinstance(origin, CategoryCodes) else _Placed()
@@ -225,15 +222,15 @@ RoleWords = Role | Sequence[Role] | Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableDraft:
-    """What a policy says of a table in memory and of the model that was fitted on it.
+    """What a policy states of a table in memory and of the model that was fitted on it.
 
     Attributes:
         columns: the table's columns, and the class among them.
         target: the name of the class.
         others: the columns of test and control people, whose values are in the domains too.
-        roles: what the caller says of columns.
+        roles: what the caller states of columns.
         secrets: the columns that the caller calls secret; none for the class alone.
-        encoding: what the caller says of features.
+        encoding: what the caller states of features.
         model: the model in the file; None where a release is audited.
         release: the release; None where a model is audited.
         is_direct: was the model itself given the table's columns? Features of a pipeline may be made of them.
@@ -270,7 +267,7 @@ class TableDraft:
 
     @cached_property
     def hints(self) -> ModelHints | None:
-        """What the model's file says of the columns."""
+        """What the model's file states of the columns."""
         if self.model is None:
             return None
         names = [column.name for column in self.columns if column.name != self.target]
@@ -279,15 +276,15 @@ class TableDraft:
 
     @cached_property
     def specs(self) -> dict[str, dict[str, Any]]:
-        """What the policy says of each column."""
+        """What the policy states of each column."""
         return {column.name: self._said(column) for column in self.columns}
 
     def _said(self, column: FrameColumn) -> dict[str, Any]:
-        """What the policy says of a column, with what the caller says of its values."""
+        """What the policy states of a column, with what the caller states of its values."""
         return self._answered(column.name, self._with_spellings(column.name, self._spec(column)))
 
     def _with_spellings(self, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-        """What the policy says of a column, with what the caller says of spellings, which are no values then."""
+        """What the policy states of a column, with what the caller states of spellings, which are no values then."""
         given = {str(text): str(value) for text, value in self.aliases.get(name, {}).items()}
         aliases = {**spec.get("aliases", {}), **given}
         found = {**spec, "aliases": aliases} if aliases else dict(spec)
@@ -298,7 +295,7 @@ class TableDraft:
         return found
 
     def _answered(self, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-        """What the policy says of a column, with its `no_answer`; those that the model has as a class stay one."""
+        """What the policy states of a column, with its `no_answer`; those that the model has as a class stay one."""
         if self.no_answer is None:
             return self._with_proposed_answers(name, spec)
         texts = self.no_answer.get(name)
@@ -308,7 +305,7 @@ class TableDraft:
         return {**spec, **({"values": kept} if "values" in spec else {}), "no_answer": list(texts)}
 
     def _with_proposed_answers(self, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-        """What the policy says of a column, where values of a secret may say that nothing is recorded."""
+        """What the policy states of a column, where values of a secret may mean that nothing is recorded."""
         roles = spec["role"]
         if "sensitive" not in ([roles] if isinstance(roles, str) else roles) or "no_answer" in spec:
             return spec
@@ -333,7 +330,7 @@ class TableDraft:
         spec = self.specs[name]
         if self.no_answer is not None or "no_answer" not in spec or "no_answer" in self._declared(name):
             return ""
-        values = f"{len(spec['no_answer'])} value(s) may say that nothing is recorded"
+        values = f"{len(spec['no_answer'])} value(s) may mean that nothing is recorded"
         limits = "limits judge the others, and everybody" if "missing_is_value" in spec else "these people are left out"
         return f"column {name!r}: {values}, so {limits}; no_answer=[VALUE, ...], or no_answer=[], settles it"
 
@@ -349,7 +346,7 @@ class TableDraft:
 
     @cached_property
     def asked(self) -> frozenset[str]:
-        """The columns that some tree of the model asks about."""
+        """The columns that some tree of the model tests."""
         if self.hints is None:
             return frozenset()
         said = {**self._positional(), **self.encoding}
@@ -359,7 +356,7 @@ class TableDraft:
         """What the features of the model are, where the table proves it and the file does not say.
 
         Raises:
-            InvalidError: neither says it; the text names the argument that does.
+            InvalidError: neither states it; the text names the argument that does.
         """
         if self.model is None or self.hints is None:
             return {name: dict(value) for name, value in self.encoding.items()}
@@ -433,7 +430,7 @@ class TableDraft:
         raise InvalidError("has other values than the model's classes", place="y", remedy=remedy)
 
     def _declared(self, name: str) -> dict[str, Any]:
-        """What the caller says of a column."""
+        """What the caller states of a column."""
         given = self.roles.get(name)
         if given is None:
             return {}
@@ -485,7 +482,7 @@ class TableDraft:
         return spec | (self._whole_numbers(column, domain) or domain) | rest
 
     def _with_unknown(self, name: str, roles: Sequence[str], declared: dict[str, Any]) -> dict[str, Any]:
-        """What the caller says of a column, whose `values` have those of other people that the model does not know.
+        """What the caller states of a column, whose `values` have those of other people that the model does not know.
 
         The model takes these as it takes any value that it does not know. A secret has the caller's values alone.
         """
@@ -519,7 +516,7 @@ class TableDraft:
         )
 
     def _list_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
-        """What the policy says of a column of values; all of them where others have more to take.
+        """What the policy states of a column of values; all of them where others have more to take.
 
         All, too, where they would be read as numbers, and the model's file lists them, which discloses them anyway.
         """

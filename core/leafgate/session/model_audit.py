@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from leafgate.errors import DataError, InvalidError, PolicyError, Problem, neare
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameTable, single_column, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, as_parsed
+from leafgate.ir.model import ModelIR
 from leafgate.kernel.components import AttackModel, Component
 from leafgate.kernel.findings import TO_DECIDE
 from leafgate.kernel.metrics import Metric
@@ -30,33 +31,14 @@ from leafgate.models.reader import model_bytes, read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.load import policy_of
+from leafgate.session import limit_warnings
+from leafgate.session import people as session_people
 from leafgate.session.audit import Audit, AuditFiles, private_folder, with_files
 from leafgate.session.draft import RoleWords, TableDraft, column_numbers
-from leafgate.session.limit_warnings import (
-    decimal_commas,
-    limits_against_table,
-    own_people_as_test,
-    small_limits,
-    spelled_alike,
-)
-from leafgate.session.people import (
-    CLASS_NAME,
-    People,
-    people_like,
-    people_of,
-    repeated_index,
-    table_for,
-    unanswered_of,
-    value_texts,
-    with_persons,
-)
 from leafgate.session.proposals import Proposal, SecretShares, propose
 from leafgate.session.python_text import error_in_python, problem_in_python
 from leafgate.session.run import Session, given_words, session_of
 from leafgate.session.witness import WITNESS_FILE, estimator_answers
-
-if TYPE_CHECKING:
-    from leafgate.ir.model import ModelIR
 
 TABLE_FILE = "people.csv"
 POLICY_SUFFIXES = (".yaml", ".yml")
@@ -135,7 +117,7 @@ def audit(
         trained_by: how the model was fitted, as under `build: {trained_by: ...}`, where its file does not say.
         name: what reports call the audit; the model's class by default.
         seed: of attacks.
-        search_remedies: where a limit fails, audit again with other settings to say which would pass.
+        search_remedies: where a limit fails, audit again with other settings to find those that would pass.
         harmless: a value of the class, or several, of which it harms nobody that they are known of somebody, such as
             `["no"]`: the default limits are then on the other values alone. Only the owner of the data can say so.
         person: whose each row is, where people have several: a column, or the name of one of `X`, or several names.
@@ -182,14 +164,14 @@ def audit(
     plugins = Plugins((*plugins.entries, *components))
     subject = _Subject.of(model, plugins, X)
     gaps = no_answer is not None
-    people = people_of(X, y, subject.column_names, gaps=gaps)
-    unanswered = unanswered_of(no_answer, people)
+    people = session_people.people_of(X, y, subject.column_names, gaps=gaps)
+    unanswered = session_people.unanswered_of(no_answer, people)
     others = {
-        key: people_like(people, table, key, gaps=gaps)
+        key: session_people.people_like(people, table, key, gaps=gaps)
         for key, table in (("test", test), ("control", control))
         if table is not None
     }
-    people, numbering = with_persons(people, person)
+    people, numbering = session_people.with_persons(people, person)
     roles = {**dict.fromkeys(numbering, "person"), **(roles or {})}
     draft = TableDraft(
         columns=people.columns,
@@ -216,7 +198,7 @@ def audit(
         trained_by=trained_by or None,
         witness=None if answers is None else WITNESS_FILE,
     )
-    harmless_values = value_texts(harmless)
+    harmless_values = session_people.value_texts(harmless)
     if harmless_values and limits is not None:
         remedy = "give `values` to the limits, or leave `limits` out"
         raise InvalidError("is for the default limits", place="harmless", remedy=remedy)
@@ -244,7 +226,7 @@ def audit(
         audited = audit_files(files)
     except InvalidError as error:
         raise error_in_python(error, files.document) from None
-    repeated = [] if numbering else repeated_index(X, roles)
+    repeated = [] if numbering else session_people.repeated_index(X, roles)
     return replace(audited, warnings=(*draft.notes, *repeated, *audited.warnings))
 
 
@@ -264,8 +246,8 @@ class _Tables:
         without_answer: the columns whose missing cells say that the value is not recorded.
     """
 
-    people: People
-    others: Mapping[str, People]
+    people: session_people.PeopleInMemory
+    others: Mapping[str, session_people.PeopleInMemory]
     known: Collection[str]
     without_answer: Collection[str] = ()
 
@@ -290,7 +272,7 @@ class _Tables:
         }
 
     def _with_mark(self, name: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the policy says of a column, its missing cells among its `no_answer` where they say so."""
+        """What the policy states of a column, its missing cells among its `no_answer` where they say so."""
         return spec if name not in self.without_answer else {**spec, "no_answer": [*spec["no_answer"], self.missing]}
 
     def as_files(self) -> dict[str, FrameTable]:
@@ -320,12 +302,12 @@ def open_files(files: AuditFiles, folder: Path) -> Session:
 
 def _warnings(session: Session, audited: Audit) -> Iterator[Problem]:
     """What is doubtful about the policy of a session, and is no decision that the report asks for."""
-    yield from small_limits(session.policy)
-    yield from decimal_commas(session.policy)
-    yield from spelled_alike(session.table)
-    yield from limits_against_table(session.policy, session.plugins, session.table)
+    yield from limit_warnings.small_limits(session.policy)
+    yield from limit_warnings.decimal_commas(session.policy)
+    yield from limit_warnings.spelled_alike(session.table)
+    yield from limit_warnings.limits_against_table(session.policy, session.plugins, session.table)
     if f"{TO_DECIDE}{SAME_TEST_TABLE}" not in audited.report.notes:
-        yield from own_people_as_test(session.table, session.tables.test)
+        yield from limit_warnings.own_people_as_test(session.table, session.tables.test)
 
 
 def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies: bool) -> Audit:  # noqa: N803
@@ -334,10 +316,10 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
         remedy = "run leafgate audit POLICY --out FOLDER, which keeps the release; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     plugins, origin = load_plugins(policy.plugins), policy.origin
-    frames = {} if X is None else {"path": table_for(policy, X, y, "X")}
+    frames = {} if X is None else {"path": session_people.table_for(policy, X, y, "X")}
     if test is not None:
         rows, labels = test if isinstance(test, tuple) else (test, y if isinstance(y, str) else None)
-        frames["test"] = table_for(policy, rows, labels, "test")
+        frames["test"] = session_people.table_for(policy, rows, labels, "test")
     words = (
         *(("DATA",) if "path" in frames else ()),
         *origin.given,
@@ -425,7 +407,7 @@ class _Subject:
         classes = getattr(self.model, "classes_", None)
         if classes is None or isinstance(classes, str):
             return ()
-        return tuple(single_column(list(classes), CLASS_NAME, "model.classes_").texts)
+        return tuple(single_column(list(classes), session_people.CLASS_NAME, "model.classes_").texts)
 
     @property
     def column_names(self) -> list[str] | None:
@@ -444,7 +426,9 @@ class _Subject:
         return estimator_answers(self.model, table, draft.columns, draft.specs, self.read, self.class_order, missing)
 
 
-def _proposal(people: People, draft: TableDraft, harmless: Sequence[str], *, control: bool) -> Proposal:
+def _proposal(
+    people: session_people.PeopleInMemory, draft: TableDraft, harmless: Sequence[str], *, control: bool
+) -> Proposal:
     """The attacks and limits that leafgate proposes for the class of these people, or for the first other secret."""
     secrets = [name for name, each in draft.specs.items() if "sensitive" in _roles_in(each)]
     if harmless and people.target not in secrets:

@@ -24,7 +24,7 @@ REPEATED_INDEX = (
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PeopleInMemory:
     """People in memory: their columns, and the name of the class among them."""
 
     columns: tuple[FrameColumn, ...]
@@ -43,7 +43,7 @@ def people_of(
     class_name: str = CLASS_NAME,
     *,
     gaps: bool = False,
-) -> People:
+) -> PeopleInMemory:
     """The columns of a table with its class, in which there may be `gaps`, or none.
 
     `names` are what the model calls columns that have no names.
@@ -63,16 +63,16 @@ def people_of(
             remedy = nearest_name(y, held, "give the name of a column of X, or the column itself")
             raise InvalidError(f"there is no column {y!r}", place="y", remedy=remedy)
         label = next(column for column in columns if column.name == y)
-        return People(columns, _complete(label, gaps=gaps).name)
+        return PeopleInMemory(columns, _complete(label, gaps=gaps).name)
     label = _complete(single_column(y, class_name, "y"), gaps=gaps)
     _refuse_lengths(columns, label, "X", "y")
     if label.name in held:
         same = next(column for column in columns if column.name == label.name)
         if same.equals(label):
-            return People(columns, label.name)
+            return PeopleInMemory(columns, label.name)
         names_of_class = (f"{CLASS_NAME}{'_' * number}" for number in count())
         label = replace(label, name=next(name for name in names_of_class if name not in held))
-    return People((*columns, label), label.name)
+    return PeopleInMemory((*columns, label), label.name)
 
 
 def _complete(label: FrameColumn, *, gaps: bool) -> FrameColumn:
@@ -91,7 +91,7 @@ def _refuse_lengths(columns: Sequence[FrameColumn], label: FrameColumn, place: s
         raise DataError(f"has {labels:,} row(s), and {place} has {rows:,}", place=y_place, remedy=remedy)
 
 
-def people_like(people: People, other: Any, place: str, *, gaps: bool = False) -> People:
+def people_like(people: PeopleInMemory, other: Any, place: str, *, gaps: bool = False) -> PeopleInMemory:
     """Other people with the columns of the table, as `(X, y)` or as a table that has the class, maybe with gaps."""
     rows, label = other if isinstance(other, tuple) and len(other) == 2 else (other, people.target)
     columns = {each.name: each for each in table_columns(rows, place, None if has_names(rows) else people.names)}
@@ -105,10 +105,10 @@ def people_like(people: People, other: Any, place: str, *, gaps: bool = False) -
     if lacking:
         remedy = f"give {place}=(X, y) with the columns of X"
         raise DataError(f"has no column {lacking[0]!r}", place=place, remedy=remedy)
-    return People(tuple(columns[column.name] for column in people.columns), people.target)
+    return PeopleInMemory(tuple(columns[column.name] for column in people.columns), people.target)
 
 
-def with_persons(people: People, person: Any) -> tuple[People, tuple[str, ...]]:
+def with_persons(people: PeopleInMemory, person: Any) -> tuple[PeopleInMemory, tuple[str, ...]]:
     """The people with the columns that number them, and the names of these; none where each row is a person.
 
     Args:
@@ -145,13 +145,13 @@ def repeated_index(X: Any, roles: Mapping[str, Any]) -> list[str]:  # noqa: N803
 
 @dataclass(frozen=True)
 class Unanswered:
-    """What says that somebody's value is not recorded: these texts, and whether missing cells do."""
+    """What states that somebody's value is not recorded: these texts, and whether missing cells do."""
 
     texts: tuple[str, ...]
     missing: bool
 
 
-def unanswered_of(no_answer: Any, people: People) -> dict[str, Unanswered]:
+def unanswered_of(no_answer: Any, people: PeopleInMemory) -> dict[str, Unanswered]:
     """What `no_answer` of `leafgate.audit` says of each column; of the class where it is a list.
 
     Raises:

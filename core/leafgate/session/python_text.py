@@ -12,12 +12,11 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from leafgate.errors import LeafgateError, Problem
-from leafgate.kernel.findings import REPAIR
+from leafgate.kernel.findings import REPAIR, Remedy, Report
 from leafgate.kernel.paths import DocumentPath, format_path, parse_path
 
 if TYPE_CHECKING:
     from leafgate.io.json import JsonObject
-    from leafgate.kernel.findings import Remedy, Report
 
 ARGUMENTS: Mapping[DocumentPath, str] = {
     ("attacks",): "attacks",
@@ -100,7 +99,7 @@ def report_in_python(report: Report) -> Report:
 def remedy_in_python(remedy: Remedy) -> Remedy:
     """The remedy with its text for Python users; what scripts follow stays as the report has it.
 
-    Where it is about a key of a policy that `leafgate.audit` has no argument for, the text says which policy has it.
+    Where it is about a key of a policy that `leafgate.audit` has no argument for, the text states which policy has it.
     """
     if remedy.action == "run" and remedy.what:
         command = f"; or {IN_TERMINAL}, `{' '.join(remedy.command)}`" if remedy.command != REPAIR else ""
@@ -127,7 +126,7 @@ def _audited_again(remedy: Remedy) -> str:
 
 
 def _where_it_goes(remedy: Remedy, *, of_policy: bool) -> str:
-    """A sentence that says which argument a remedy changes, or that none does; empty where that is plain."""
+    """A sentence that states which argument a remedy changes, or that none does; empty where that is plain."""
     path = tuple(remedy.place.split(".")) if remedy.place else ()
     argument, _ = _argument(path)
     if remedy.action == "add" and argument in {"attacks", "limits"}:

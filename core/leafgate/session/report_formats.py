@@ -6,15 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
 from leafgate.errors import InvalidError, PolicyError, ReportFormatError, nearest_name, raising_line
 from leafgate.plugin_output import plugin_output_dropped
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 OWN = "leafgate"
 """The distribution whose formats no policy needs to trust expressly: it runs already."""

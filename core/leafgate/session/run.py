@@ -15,11 +15,17 @@ from leafgate.api.data_engines import DataEngine
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError, PolicyError
 from leafgate.io.json import canonical
-from leafgate.kernel.components import DataSource
+from leafgate.ir.model_readers import ModelReader
+from leafgate.kernel.components import AttackModel, DataSource
+from leafgate.kernel.findings import Report
+from leafgate.kernel.knowledge import AdversaryKnowledge
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
+from leafgate.kernel.table import Table
 from leafgate.kernel.tables import Tables
+from leafgate.policy.knowledge import check_facts
 from leafgate.policy.load import each_org, load_policy
+from leafgate.policy.protection import protected
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
 
@@ -27,11 +33,6 @@ if TYPE_CHECKING:
     from leafgate.engine.report import Auditing
     from leafgate.io.release_codec import SealedRelease
     from leafgate.io.tables.frames import FrameTable
-    from leafgate.ir.model_readers import ModelReader
-    from leafgate.kernel.components import AttackModel
-    from leafgate.kernel.findings import Report
-    from leafgate.kernel.knowledge import AdversaryKnowledge
-    from leafgate.kernel.table import Table
     from leafgate.session.audit import Audit
     from leafgate.session.ledger_releases import GivenLedger
 
@@ -95,14 +96,13 @@ def audit_policy(
         today: the day on which waivers are judged; the present day in UTC when left out.
         announce: is called with a line before an attack that forecasts a long run.
         search_remedies: where a limit fails, audit again with other settings of the builder or of the model, so that
-            the report says which passes.
+            the report states which passes.
 
     Raises:
         InvalidError: the policy or the data are wrong, or the policy requires a ledger and none was given.
         InconclusiveError: the builder failed.
     """
     from leafgate.engine.report import audit_and_report
-    from leafgate.policy.knowledge import check_facts
     from leafgate.session.audit import Audit
 
     if policy.ledger == "required" and policy.origin.ledger is None:
@@ -176,14 +176,13 @@ def granted_knowledge(
 
     `readers` are those of model files, by which attacks train models of the same kind.
 
-    An attack of the policy is granted what its own `knows` says, if it has one; any other what the policy's says.
+    An attack of the policy is granted what its own `knows` states, if it has one; any other what the policy's does.
 
     Raises:
         InvalidError: the facts of the policy do not fit the table.
         InconclusiveError: the attack needs candidates, and nobody is known who is not in the table.
     """
     from leafgate.engine.knowledge import Adversaries
-    from leafgate.policy.knowledge import check_facts
 
     check_facts(policy, tables.in_memory)
     adversaries = Adversaries(policy, tables, artifact, readers)
@@ -328,7 +327,6 @@ def _read_tables(
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
     from leafgate.io.tables.engines import FEWER_RECORDS, TooManyRecordsError
     from leafgate.io.tables.reader import is_large, read_any_table, read_people, read_population, read_table
-    from leafgate.policy.protection import protected
 
     data, meaning = policy.data, policy.data.meaning()
     main, test_file, control_file = (frames.get(key, getattr(data, key)) for key in ("path", "test", "control"))

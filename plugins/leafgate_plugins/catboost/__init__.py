@@ -14,13 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api import ReleaseError, hookimpl
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from leafgate.api import Learner, Table
     from leafgate.readers import ModelIR
 
 leafgate_api = ">=3,<4"
@@ -103,13 +100,6 @@ def texts() -> ReaderTexts:
     )
 
 
-def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
-    """The scores of an estimator that is fitted on people; see `training.train`."""
-    from leafgate_plugins.catboost import training
-
-    return training.train(learner, own, asked, seed)
-
-
 CATBOOST = ModelReader(
     name="catboost",
     sniff=sniff,
@@ -120,7 +110,7 @@ CATBOOST = ModelReader(
     to_file_with=to_file_with,
     tested=("CatBoost 1.2",),
     trains=("catboost.",),
-    train=train,
+    train=LazyFunction("leafgate_plugins.catboost.training:train"),
     opened_by={BINARY: "leafgate_plugins.catboost.library:as_json"},
 )
 """The files that `save_model(path, format="json")` writes."""

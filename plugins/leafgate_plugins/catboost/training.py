@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.feature_matrix import (
-    FeatureMatrix,
-    Scores,
-    TrainingData,
-    cannot_be_fitted,
-    chosen_parameters,
-    fit_and_score,
-    not_installed,
-)
-from leafgate.api import Learner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from leafgate.api import Table
+from leafgate.algorithms.induction import feature_matrix
+from leafgate.api import Learner, Table
 
 CLASSIFIER = "catboost.CatBoostClassifier"
 LOSSES = ("Logloss", "MultiClass")
@@ -53,7 +41,7 @@ PARAMETERS = frozenset(
         "iterations",
     }
 )
-"""Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
+"""Parameters of a classifier that are part of a model: not those that state how it is computed, nor the seed."""
 
 STATISTICS = frozenset(
     {
@@ -64,7 +52,7 @@ STATISTICS = frozenset(
 """Parameters of statistics of categories, with which no classifier is fitted here."""
 
 COMPUTED = frozenset({"allow_writing_files", "loss_function", "random_seed", "task_type", "thread_count", "verbose"})
-"""Parameters that say how a model is computed, or follow from the classes; they are not used."""
+"""Parameters that state how a model is computed, or follow from the classes; they are not used."""
 
 
 def learner_of(
@@ -123,16 +111,16 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
     Departure: one thread, while CatBoost takes all; sums may differ in the last digits.
     """
-    parameters = chosen_parameters(learner, {"CatBoostClassifier": PARAMETERS}, COMPUTED)
+    parameters = feature_matrix.chosen_parameters(learner, {"CatBoostClassifier": PARAMETERS}, COMPUTED)
 
-    def fit(data: TrainingData) -> Scores:
+    def fit(data: feature_matrix.TrainingData) -> feature_matrix.Scores:
         try:
             import catboost
         except ImportError:
-            raise not_installed("CatBoost", "catboost") from None
+            raise feature_matrix.not_installed("CatBoost", "catboost") from None
         categories: list[int] = np.flatnonzero(data.native).tolist()
 
-        def given(features: FeatureMatrix) -> Any:
+        def given(features: feature_matrix.FeatureMatrix) -> Any:
             """The features; categories as texts of their codes, which CatBoost does not take as numbers."""
             if not categories:
                 return features
@@ -152,11 +140,11 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
             )
             classifier.fit(given(data.features), data.target)
         except (ValueError, TypeError, catboost.CatBoostError) as error:
-            raise cannot_be_fitted("CatBoostClassifier", error) from None
+            raise feature_matrix.cannot_be_fitted("CatBoostClassifier", error) from None
 
-        def scores(features: FeatureMatrix) -> NDArray[np.float64]:
+        def scores(features: feature_matrix.FeatureMatrix) -> NDArray[np.float64]:
             return np.asarray(classifier.predict_proba(given(features)), dtype=np.float64)
 
         return scores
 
-    return fit_and_score(learner, own, asked, fit)
+    return feature_matrix.fit_and_score(learner, own, asked, fit)

@@ -7,29 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    ONLY_DERIVED,
-    AtLeast,
-    AtMost,
-    AuditorOnly,
-    Example,
-    PeopleCount,
-    PositiveInt,
-    Score,
-    ScoringContext,
-    SecretBelief,
-    lazy,
-)
+from leafgate import api
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Floats
 
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
 
 
 BELIEF = "Whatever the attack it judges assumes; P* is what it believes."
@@ -42,7 +29,7 @@ HALVES = {"<=50K": 0.5, ">50K": 0.5}
 SIX = {"<=50K": 3, ">50K": 3}
 
 
-class Divergence(AtLeast):
+class Divergence(api.AtLeast):
     """How far the posterior of each public record is from the truth; a small divergence discloses much.
 
     A public record is everybody with the same quasi-identifiers. The score is the paper's D_individual; with `average:
@@ -54,12 +41,12 @@ class Divergence(AtLeast):
     floor: Floor = Field(
         1e-9, description="Smaller probabilities count as this one, so that no divergence is infinite."
     )
-    top: PositiveInt = Field(10, description="How many records a report for auditors lists.")
+    top: api.PositiveInt = Field(10, description="How many records a report for auditors lists.")
 
     policy_example = "at_least: 0.05"
-    judges = frozenset({SecretBelief})  # a cell's posterior may differ between people with equal quasi-identifiers
+    judges = frozenset({api.SecretBelief})  # a cell's posterior may differ between people with equal quasi-identifiers
     public = "verdict"
-    scorable = ONLY_DERIVED
+    scorable = api.ONLY_DERIVED
     threat_model = BELIEF
     formula = (
         "D(q) = sum over values x of P(x|q) ln(P(x|q) / max(P*(x|q), floor)), in nats; P(x|q): share of x"
@@ -71,12 +58,12 @@ class Divergence(AtLeast):
     interpretation = "0: the posterior of a public record is the truth; more: further from it"
     source = f"{SOURCE} (D_individual, D_overall; KL1 and KL2 of Figure 7)"
     examples = (
-        Example({"<=50K": 1}, SIX, 0.6931471805599453, believed=HALVES),
-        Example({"<=50K": 2}, SIX, 0.0),
-        Example({"<=50K": 1}, SIX, 6.907755278982137, {"floor": 1e-3}, believed={"<=50K": 0.0, ">50K": 1.0}),
+        api.Example({"<=50K": 1}, SIX, 0.6931471805599453, believed=HALVES),
+        api.Example({"<=50K": 2}, SIX, 0.0),
+        api.Example({"<=50K": 1}, SIX, 6.907755278982137, {"floor": 1e-3}, believed={"<=50K": 0.0, ">50K": 1.0}),
     )
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         """The divergence of each row's public record, in nats.
 
         For auditors: how many cells needed the floor and, if there is a baseline, which divergences fell most.
@@ -84,14 +71,14 @@ class Divergence(AtLeast):
         public, number = case.table.public
         true, believed = true_shares(case), _of_public(case, case.posterior)
         now = divergences(true, believed, self.floor)
-        document: dict[str, Any] = {"floored": AuditorOnly(floored(true, believed, self.floor))}
-        if isinstance(case.belief, SecretBelief) and case.belief.prior is not None:
+        document: dict[str, Any] = {"floored": api.AuditorOnly(floored(true, believed, self.floor))}
+        if isinstance(case.belief, api.SecretBelief) and case.belief.prior is not None:
             before = divergences(true, _of_public(case, case.prior), self.floor)
-            document["top"] = AuditorOnly(_largest_decreases(now, before, public.weight, self.top))
-        return Score(people=pd.Series(now[number]), evidence=document)
+            document["top"] = api.AuditorOnly(_largest_decreases(now, before, public.weight, self.top))
+        return api.Score(people=pd.Series(now[number]), evidence=document)
 
 
-class Gain(AtMost):
+class Gain(api.AtMost):
     """How much more likely the attack's reasoning made each person's true secret.
 
     It is compared with the attack's baseline: what the release discloses without that reasoning. An attack that states
@@ -102,7 +89,7 @@ class Gain(AtMost):
 
     policy_example = "at_most: 1.5"
     public = "verdict"
-    scorable = ONLY_DERIVED
+    scorable = api.ONLY_DERIVED
     threat_model = BELIEF
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
     plain_failure = "the attack's reasoning brings too much"
@@ -111,7 +98,7 @@ class Gain(AtMost):
     interpretation = "at most 1: nobody nearer to the truth; 2: a secret twice as likely"
     source = f"{SOURCE} (with and without implicit information); the ratio is ours"
     examples = (
-        Example(
+        api.Example(
             {"flu": 2},
             {"flu": 5, "cold": 5},
             2.0,
@@ -120,13 +107,13 @@ class Gain(AtMost):
         ),
     )
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
         believed, baseline = (p.to_numpy(dtype=float)[rows, truth] for p in (case.posterior, case.prior))
-        return Score(people=pd.Series(gains(believed, baseline)))
+        return api.Score(people=pd.Series(gains(believed, baseline)))
 
 
-def divergences(true: Floats, believed: Floats, floor: float) -> Floats:
+def divergences(true: api.Floats, believed: api.Floats, floor: float) -> api.Floats:
     """The Kullback-Leibler divergence of each row of `true` from the posterior `believed`.
 
     Args:
@@ -154,12 +141,12 @@ def divergences(true: Floats, believed: Floats, floor: float) -> Floats:
     return np.asarray(np.maximum(terms.sum(axis=1), 0.0))
 
 
-def floored(true: Floats, believed: Floats, floor: float) -> int:
+def floored(true: api.Floats, believed: api.Floats, floor: float) -> int:
     """How many cells with a true share above 0 have a posterior probability below `floor`."""
     return int(((true > 0) & (believed < floor)).sum())
 
 
-def gains(believed: Floats, baseline: Floats) -> Floats:
+def gains(believed: api.Floats, baseline: api.Floats) -> api.Floats:
     """`believed` over `baseline` for each person: 1 where both are 0, infinite where only the baseline is 0.
 
     >>> gains(np.array([0.8, 0.0, 0.5]), np.array([0.4, 0.0, 0.0])).tolist()
@@ -169,7 +156,9 @@ def gains(believed: Floats, baseline: Floats) -> Floats:
         return np.where((believed == 0) & (baseline == 0), 1.0, believed / baseline)
 
 
-def _largest_decreases(now: Floats, before: Floats, people: NDArray[np.int64], top: int) -> list[dict[str, Any]]:
+def _largest_decreases(
+    now: api.Floats, before: api.Floats, people: NDArray[np.int64], top: int
+) -> list[dict[str, Any]]:
     """The public records with the largest differences, in descending order: the paper's Figure 7."""
     chosen = np.argsort(now - before, kind="stable")[:top]
     return [
@@ -177,13 +166,13 @@ def _largest_decreases(now: Floats, before: Floats, people: NDArray[np.int64], t
             "divergence": float(now[i]),
             "baseline": float(before[i]),
             "difference": float(before[i] - now[i]),
-            "people": PeopleCount(int(people[i])),
+            "people": api.PeopleCount(int(people[i])),
         }
         for i in chosen
     ]
 
 
-def true_shares(case: ScoringContext) -> Floats:
+def true_shares(case: api.ScoringContext) -> api.Floats:
     """P(x|q), shape (n_public_records, n_values): the secret's shares among the people of each public record."""
     public, number = case.table.public
     size = len(case.secret.domain)
@@ -192,7 +181,7 @@ def true_shares(case: ScoringContext) -> Floats:
     return np.asarray(people / people.sum(axis=1, keepdims=True))
 
 
-def _of_public(case: ScoringContext, posterior: pd.DataFrame) -> Floats:
+def _of_public(case: api.ScoringContext, posterior: pd.DataFrame) -> api.Floats:
     """One row of `posterior` for each public record; all people of one record have the same."""
     first = np.unique(case.table.public[1], return_index=True)[1]
     return posterior.to_numpy(dtype=float)[first]

@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.api import (
-    ABOUT_GROUPS,
-    LESS,
-    AtLeast,
-    AtMost,
-    Example,
-    PersonMetric,
-    PositiveFloat,
-    Score,
-    ScoringContext,
-    Unit,
-    UnreadableError,
-    ValueMetric,
-    lazy,
-)
+from leafgate import api
 from leafgate.kernel.findings import lenient
 from leafgate.kernel.options import PositiveShare
 
@@ -31,22 +17,21 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api import Floats, Policy
     from leafgate.kernel.schema import ColumnSpec
     from leafgate_plugins.diversity import measures
 else:
-    np, pd, measures = lazy("numpy"), lazy("pandas"), lazy("leafgate_plugins.diversity.measures")
+    np, pd, measures = api.lazy("numpy"), api.lazy("pandas"), api.lazy("leafgate_plugins.diversity.measures")
 
 
 BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
 
 
-class LDiversity(AtLeast):
+class LDiversity(api.AtLeast):
     """The effective number of values that each person's secret could still have."""
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: Annotated[PositiveFloat | None, LESS] = Field(None, description="Of `form: recursive`: the factor c.")
+    c: Annotated[api.PositiveFloat | None, api.LESS] = Field(None, description="Of `form: recursive`: the factor c.")
 
     counts_persons = True
     policy_example = "at_least: 2"
@@ -67,9 +52,11 @@ class LDiversity(AtLeast):
         '"l-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1), 2007, section 4'
     )
     examples = (
-        Example({"flu": 1, "cold": 1}, {"flu": 5, "cold": 5, "gout": 2}, 2.0),
-        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 2.0, {"form": "distinct"}),
-        Example({"flu": 5, "cold": 3, "gout": 2}, {"flu": 5, "cold": 5, "gout": 2}, 2.0, {"form": "recursive", "c": 2}),
+        api.Example({"flu": 1, "cold": 1}, {"flu": 5, "cold": 5, "gout": 2}, 2.0),
+        api.Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 2.0, {"form": "distinct"}),
+        api.Example(
+            {"flu": 5, "cold": 3, "gout": 2}, {"flu": 5, "cold": 5, "gout": 2}, 2.0, {"form": "recursive", "c": 2}
+        ),
     )
 
     @property
@@ -83,22 +70,22 @@ class LDiversity(AtLeast):
             raise ValueError("`c` belongs to `form: recursive`, which needs it")
         return self
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         c = self.c
         if c is not None:
-            return Score(people=_by_group(case, lambda p: measures.recursive_l(p, c)))
-        return Score(people=_by_group(case, measures.distinct_l if self.form == "distinct" else measures.entropy_l))
+            return api.Score(people=_by_group(case, lambda p: measures.recursive_l(p, c)))
+        return api.Score(people=_by_group(case, measures.distinct_l if self.form == "distinct" else measures.entropy_l))
 
 
-class AlphaKAnonymity(ValueMetric, AtLeast):
+class AlphaKAnonymity(api.ValueMetric, api.AtLeast):
     """How many people share each person's group, if no secret is too frequent in it; else 0."""
 
     use: Literal["alpha_k_anonymity"] = "alpha_k_anonymity"
-    alpha: Annotated[PositiveShare, LESS] = Field(description="The largest share a value may have.")
+    alpha: Annotated[PositiveShare, api.LESS] = Field(description="The largest share a value may have.")
 
     counts_persons = True
     policy_example = "at_least: 5, alpha: 0.8"
-    unit = Unit.PEOPLE
+    unit = api.Unit.PEOPLE
     by_equivalence_class = True
     threat_model = BELIEF
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
@@ -108,8 +95,8 @@ class AlphaKAnonymity(ValueMetric, AtLeast):
     interpretation = "(alpha, k)-anonymous when nobody scores below k"
     source = 'R. Wong, J. Li, A. Fu, K. Wang, "(alpha, k)-Anonymity", KDD 2006'
     examples = (
-        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 4.0, {"alpha": 0.5}),
-        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
+        api.Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 4.0, {"alpha": 0.5}),
+        api.Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
     )
 
     @property
@@ -117,13 +104,13 @@ class AlphaKAnonymity(ValueMetric, AtLeast):
         """Is the limit above 0, the score of groups where alpha is exceeded, or above 1 where none can exceed it?"""
         return (self.alpha < 1 and self.bound > 0) or super().can_be_broken
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         judged = self.judged_values(case)
         share = _by_group(case, lambda p: measures.largest_share(p[:, judged]), of_values=False)
-        return Score(people=case.sizes.where(share <= lenient(self.alpha), 0.0))
+        return api.Score(people=case.sizes.where(share <= lenient(self.alpha), 0.0))
 
 
-class TCloseness(AtMost):
+class TCloseness(api.AtMost):
     """How far the secret's distribution in each person's group is from that of everyone."""
 
     use: Literal["t_closeness"] = "t_closeness"
@@ -147,35 +134,35 @@ class TCloseness(AtMost):
     interpretation = "0: the group discloses nothing beyond the shares among everyone; 1: as far as can be"
     source = 'N. Li, T. Li, S. Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.1'
     examples = (
-        Example({"flu": 2}, {"flu": 2, "cold": 1, "gout": 1}, 0.5),
-        Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
+        api.Example({"flu": 2}, {"flu": 2, "cold": 1, "gout": 1}, 0.5),
+        api.Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: api.Policy) -> str:
         if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, policy)):
             return "no secret has `values` in a declared order; list them so and say `ordered: true`"
         if self.distance == "hierarchical" and not any(spec.hierarchy is not None for spec in _secrets(self, policy)):
             return "no secret has a `hierarchy`"
         return ""
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         """The earth mover's distance of each row's posterior; UnreadableError where values have no such distance."""
         column, overall = case.secret, case.overall
         if self.distance == "equal":
-            return Score(people=_by_group(case, lambda p: measures.equal_distance(p, overall)))
+            return api.Score(people=_by_group(case, lambda p: measures.equal_distance(p, overall)))
         if self.distance == "ordered":
             if not column.ordered:
-                raise UnreadableError("its values have no declared order")
-            return Score(people=_by_group(case, lambda p: measures.ordered_distance(p, overall)))
+                raise api.UnreadableError("its values have no declared order")
+            return api.Score(people=_by_group(case, lambda p: measures.ordered_distance(p, overall)))
         hierarchy = column.hierarchy
         if hierarchy is None:
-            raise UnreadableError("its values have no hierarchy")
-        return Score(
+            raise api.UnreadableError("its values have no hierarchy")
+        return api.Score(
             people=_by_group(case, lambda p: measures.hierarchical_distance(p, overall, hierarchy, column.domain))
         )
 
 
-class BetaLikeness(AtMost):
+class BetaLikeness(api.AtMost):
     """The largest relative increase of a value's probability over its share among everyone, for each person."""
 
     use: Literal["beta_likeness"] = "beta_likeness"
@@ -191,15 +178,15 @@ class BetaLikeness(AtMost):
     score_range = (0, math.inf)
     interpretation = "0: no value is likelier than among everyone; 1: one is twice as likely"
     source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
-    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
+    examples = (api.Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         overall = case.overall
         beta = measures.basic_beta if self.form == "basic" else measures.enhanced_beta
-        return Score(people=_by_group(case, lambda p: beta(p, overall)))
+        return api.Score(people=_by_group(case, lambda p: beta(p, overall)))
 
 
-class DeltaDisclosure(AtMost):
+class DeltaDisclosure(api.AtMost):
     """The largest absolute log ratio between a value's probability and its share among everyone, for each person."""
 
     use: Literal["delta_disclosure"] = "delta_disclosure"
@@ -216,23 +203,23 @@ class DeltaDisclosure(AtMost):
     scale = "from 0 up; unbounded where a group rules a value out; values that nobody has are left out"
     interpretation = "0: the group discloses nothing beyond the shares among everyone"
     source = 'J. Brickell, V. Shmatikov, "The Cost of Privacy", KDD 2008'
-    examples = (Example({"flu": 3, "cold": 1}, {"flu": 4, "cold": 4}, 0.6931471805599453),)
+    examples = (api.Example({"flu": 3, "cold": 1}, {"flu": 4, "cold": 4}, 0.6931471805599453),)
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         overall = case.overall
-        return Score(people=_by_group(case, lambda p: measures.delta(p, overall)))
+        return api.Score(people=_by_group(case, lambda p: measures.delta(p, overall)))
 
 
-class KMap(AtLeast):
+class KMap(api.AtLeast):
     """How many people of the declared population would be in each person's group."""
 
     use: Literal["k_map"] = "k_map"
 
     counts_persons = True
     policy_example = "at_least: 5"
-    judges = ABOUT_GROUPS
+    judges = api.ABOUT_GROUPS
     groups_only = True
-    unit = Unit.PEOPLE
+    unit = api.Unit.PEOPLE
     by_equivalence_class = True
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
     formula = "people of `data.population` in the group of x, the table's own among them"
@@ -241,16 +228,16 @@ class KMap(AtLeast):
     score_range = (0, math.inf)
     interpretation = "1: nobody else in the population could be meant"
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
-    examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
+    examples = (api.Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
 
-    def missing_requirements(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: api.Policy) -> str:
         return super().missing_requirements(policy) or _no_population(policy)
 
-    def score(self, case: ScoringContext) -> Score:
-        return Score(people=case.population)
+    def score(self, case: api.ScoringContext) -> api.Score:
+        return api.Score(people=case.population)
 
 
-class ReidentificationRisk(AtMost):
+class ReidentificationRisk(api.AtMost):
     """The chance of picking each person's record out of those that could be theirs."""
 
     use: Literal["reidentification_risk"] = "reidentification_risk"
@@ -262,9 +249,9 @@ class ReidentificationRisk(AtMost):
 
     counts_persons = True
     policy_example = "at_most: 0.2"
-    judges = ABOUT_GROUPS
+    judges = api.ABOUT_GROUPS
     groups_only = True
-    unit = Unit.ONE_OVER_PEOPLE
+    unit = api.Unit.ONE_OVER_PEOPLE
     by_equivalence_class = True
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
     formula = "1 / people in the group of x, of the table or of `data.population`"
@@ -274,18 +261,18 @@ class ReidentificationRisk(AtMost):
     interpretation = "1: singled out; the average is the expected share of right picks"
     source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
     examples = (
-        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.25),
-        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
+        api.Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.25),
+        api.Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: api.Policy) -> str:
         return super().missing_requirements(policy) or (_no_population(policy) if self.among == "population" else "")
 
-    def score(self, case: ScoringContext) -> Score:
-        return Score(people=1 / (case.sizes if self.among == "table" else case.population))
+    def score(self, case: api.ScoringContext) -> api.Score:
+        return api.Score(people=1 / (case.sizes if self.among == "table" else case.population))
 
 
-class Uniques(AtMost):
+class Uniques(api.AtMost):
     """Whether each person is alone in their group: 1 if so, else 0.
 
     A finding counts these people.
@@ -295,9 +282,9 @@ class Uniques(AtMost):
 
     counts_persons = True
     policy_example = "at_most: 0"
-    judges = ABOUT_GROUPS
+    judges = api.ABOUT_GROUPS
     groups_only = True
-    unit = Unit.SHARE
+    unit = api.Unit.SHARE
     by_equivalence_class = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
@@ -306,23 +293,25 @@ class Uniques(AtMost):
     score_range = (0, 1)
     interpretation = "0: nobody is singled out"
     source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'
-    examples = (Example({"flu": 1}, {"flu": 5}, 1.0), Example({"flu": 2}, {"flu": 5}, 0.0))
+    examples = (api.Example({"flu": 1}, {"flu": 5}, 1.0), api.Example({"flu": 2}, {"flu": 5}, 0.0))
 
-    def score(self, case: ScoringContext) -> Score:
-        return Score(people=(case.sizes == 1).astype(float))
+    def score(self, case: api.ScoringContext) -> api.Score:
+        return api.Score(people=(case.sizes == 1).astype(float))
 
 
-def _secrets(metric: PersonMetric, policy: Policy) -> list[ColumnSpec]:
+def _secrets(metric: api.PersonMetric, policy: api.Policy) -> list[ColumnSpec]:
     """The secrets a metric is about, as the policy declares them."""
     columns = policy.data.columns.items()
     return [spec for name, spec in columns if "sensitive" in spec.roles and metric.secret in {None, name}]
 
 
-def _no_population(policy: Policy) -> str:
+def _no_population(policy: api.Policy) -> str:
     return "there is no `data.population` to look among" if policy.data.population is None else ""
 
 
-def _by_group(case: ScoringContext, form: Callable[[Floats], Floats], *, of_values: bool = True) -> pd.Series:
+def _by_group(
+    case: api.ScoringContext, form: Callable[[api.Floats], api.Floats], *, of_values: bool = True
+) -> pd.Series:
     """A form of each record's posterior, computed once for each equivalence class where all its records have the same.
 
     An attack may give the people of one equivalence class different posteriors: then every record counts by itself.

@@ -10,15 +10,10 @@ import numpy as np
 
 from leafgate.api import Codes, Floats, Mask
 from leafgate.kernel.arrays import Rows
+from leafgate_plugins.downgrading import naive_bayes
 from leafgate_plugins.downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, AdversaryModel, TreeCache
 from leafgate_plugins.downgrading.grid import HIDDEN, Cells, Grid, encode_cells
 from leafgate_plugins.downgrading.metrics import UtilityLoss
-from leafgate_plugins.downgrading.naive_bayes import (
-    columns_by_information,
-    mutual_information,
-    pair_counts,
-    update_pair_counts,
-)
 
 
 @dataclass(frozen=True)
@@ -33,7 +28,7 @@ class Plans:
 class PlanningProblem:
     """What is to be planned: the table as it is, what limit each cell has once hidden, and each cell's price.
 
-    A limit of 1 is none. `allowed` says which columns' cells may be withheld; `price` has a number for each column;
+    A limit of 1 is none. `allowed` states which columns' cells may be withheld; `price` has a number for each column;
     `order` names the columns the way a tree would ask them, the root first.
     """
 
@@ -173,9 +168,9 @@ class Search:
         """The grid's pair counts, made from the last round's where only some records have changed."""
         last = self._seen
         if last is not None and last[0].sizes == grid.sizes:
-            counts = update_pair_counts(last[1], last[0], grid)
+            counts = naive_bayes.update_pair_counts(last[1], last[0], grid)
         else:
-            counts = pair_counts(grid)
+            counts = naive_bayes.pair_counts(grid)
         self._seen = grid, counts
         return counts
 
@@ -302,7 +297,7 @@ def _planning_problem(
     """What is to be planned: for protected cells alone as long as one of them worries."""
     limits = np.where(protected, state.limits, 1.0) if direct else state.limits
     prices = np.array([_price(state, objective, each) for each in range(len(objective.allowed))])
-    order = np.append(columns_by_information(state.counts, state.grid, column), column)
+    order = np.append(naive_bayes.columns_by_information(state.counts, state.grid, column), column)
     return PlanningProblem(state.grid.codes, protected, limits, objective.allowed, prices, order, objective.width)
 
 
@@ -327,7 +322,7 @@ def _first_visible_cell(row: int, question: PlanningProblem) -> tuple[int, ...]:
 
 def _price(state: RoundState, objective: Objective, column: int) -> float:
     """Cost of withholding a cell: the column's weighted mutual information with the other columns, in bits."""
-    result = mutual_information(state.counts, state.grid, column)
+    result = naive_bayes.mutual_information(state.counts, state.grid, column)
     result[column] = 0.0
     return float(objective.weights @ result)
 

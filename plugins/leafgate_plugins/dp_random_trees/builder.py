@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from leafgate.algorithms.routing import route
-from leafgate.api import Combine, Ids, InconclusiveError, LargeTable, PolicyError, Release, Table
+from leafgate.api import Combine, Ids, InconclusiveError, LargeTable, Node, PolicyError, Release, Schema, Table
 from leafgate.kernel.release import Counted
 from leafgate_plugins.dp_random_trees.accounting import choose_forest, noise_claim, sampling_claim
 from leafgate_plugins.dp_random_trees.leaf_scores import with_statistics
 from leafgate_plugins.dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
+from leafgate_plugins.dp_random_trees.options import DpLaplaceTrees, DpRandomTrees, PrivateOptions, RandomTrees
 from leafgate_plugins.dp_random_trees.structure import CUTS, draw_balanced_trees, draw_random_trees
-
-if TYPE_CHECKING:
-    from leafgate.api import Node, Schema
-    from leafgate_plugins.dp_random_trees.options import (
-        DpLaplaceTrees,
-        DpRandomTrees,
-        PrivateOptions,
-        RandomTrees,
-    )
 
 Numbers = Callable[[Ids, Key], Ids]
 """From the people of each counter, a leaf and a class, and a key, to what the counters show."""

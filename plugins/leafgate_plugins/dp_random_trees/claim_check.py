@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -21,37 +21,13 @@ from leafgate.api import (
     TreeBuilder,
     leaves,
 )
+from leafgate.kernel.components import Neighbours
 from leafgate.kernel.evidence import OWN_ACCOUNT
-from leafgate_plugins.dp_random_trees.accounting import (
-    Forest,
-    account,
-    noise_claim,
-    noise_epsilon,
-    round_up,
-    sampling_claim,
-    sampling_epsilon,
-)
+from leafgate_plugins.dp_random_trees import accounting, randomness
 from leafgate_plugins.dp_random_trees.builder import COMBINE_RULES, SELECTION, most_rows_of_person
 from leafgate_plugins.dp_random_trees.leaf_scores import DECIMALS, summed_scores
 from leafgate_plugins.dp_random_trees.options import BUILDERS, DpLaplaceTrees, DpRandomTrees
-from leafgate_plugins.dp_random_trees.randomness import (
-    LEVEL,
-    LEVEL_OF_COUNTERS,
-    LEVEL_OF_WHOLE,
-    LOG_LIMIT,
-    Counters,
-    adjusted_p_value_of_counters,
-    count_tests,
-    counters_of,
-    log_evidence_against_noise,
-    log_evidence_against_sampling,
-    would_refuse_false_samples,
-    would_refuse_without_noise,
-)
 from leafgate_plugins.dp_random_trees.structure import balanced_structure_violations, random_structure_violations
-
-if TYPE_CHECKING:
-    from leafgate.kernel.components import Neighbours
 
 
 def postprocessing_violations(release: Release, k: int) -> Iterator[str]:
@@ -110,7 +86,7 @@ def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]
 
 
 def _metadata_violations(release: Release, options: Options, most_rows: int | None) -> Iterator[str]:
-    """What the release says of itself."""
+    """What the release states of itself."""
     if dict(release.selection or {}) != SELECTION:
         yield "the release publishes more of how it was made than the account allows"
     if release.records is not None or release.alternatives:
@@ -128,18 +104,18 @@ def _metadata_violations(release: Release, options: Options, most_rows: int | No
 def _expected_claim(options: Options, release: Release, most_rows: int | None) -> dict[str, Any] | None:
     """What the builder claims with these options; None where no epsilon is enough."""
     if isinstance(options, DpLaplaceTrees):
-        return noise_claim(options, most_rows)
+        return accounting.noise_claim(options, most_rows)
     forest = released_forest(options, release)
     try:
-        return sampling_claim(options, forest, most_rows)
+        return accounting.sampling_claim(options, forest, most_rows)
     except PolicyError:
         return None
 
 
-def released_forest(options: DpRandomTrees, release: Release) -> Forest:
+def released_forest(options: DpRandomTrees, release: Release) -> accounting.Forest:
     """By the trees there are, not by those it says there are."""
     assert options.beta is not None
-    return Forest(options.k, options.beta, len(release.trees))
+    return accounting.Forest(options.k, options.beta, len(release.trees))
 
 
 def _domain_violations(case: ScoringContext) -> Iterator[str]:
@@ -160,33 +136,33 @@ def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
     if any(0 < n < k for n in shown):
         yield "a leaf shows a number below k"
     if whole and not any(n < 0 for n in shown):
-        yield from _sampling_violations(counters_of(release, case.table), options)
+        yield from _sampling_violations(randomness.counters_of(release, case.table), options)
     yield from postprocessing_violations(release, k)
 
 
-def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
+def _sampling_violations(counters: randomness.Counters, options: Options) -> Iterator[str]:
     """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
     if isinstance(options, DpRandomTrees) and (counters.published > counters.people).any():
         yield "a leaf shows more people than a sample of this table could have there"
-    elif log_evidence(counters, options) >= LOG_LIMIT:
+    elif log_evidence(counters, options) >= randomness.LOG_LIMIT:
         kind = COUNT_SEMANTICS[options.use]
         yield f"the numbers are not drawn from this table as the release claims: they are not {kind} so"
-    elif isinstance(options, DpRandomTrees) and adjusted_p_value(counters, options) <= LEVEL_OF_COUNTERS:
+    elif isinstance(options, DpRandomTrees) and adjusted_p_value(counters, options) <= randomness.LEVEL_OF_COUNTERS:
         yield "a number is not drawn from this table as the release claims: it is too close to everybody who is there"
 
 
-def log_evidence(counters: Counters, options: Options) -> float:
-    """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
+def log_evidence(counters: randomness.Counters, options: Options) -> float:
+    """The logarithm of the e-value against the way in which the release states that its numbers were drawn."""
     if isinstance(options, DpLaplaceTrees):
-        return log_evidence_against_noise(counters, options.scale)
+        return randomness.log_evidence_against_noise(counters, options.scale)
     assert options.beta is not None
-    return log_evidence_against_sampling(counters, options.k, options.beta)
+    return randomness.log_evidence_against_sampling(counters, options.k, options.beta)
 
 
-def adjusted_p_value(counters: Counters, options: DpRandomTrees) -> float:
+def adjusted_p_value(counters: randomness.Counters, options: DpRandomTrees) -> float:
     """The smallest p-value of a single counter, adjusted for the number of counters."""
     assert options.beta is not None
-    return adjusted_p_value_of_counters(counters, options.k, options.beta)
+    return randomness.adjusted_p_value_of_counters(counters, options.k, options.beta)
 
 
 def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str, bool]:
@@ -195,12 +171,12 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
     Raises InconclusiveError where one would not be refused, and this audit did not run the builder: then nothing shows
     that the numbers were drawn.
     """
-    counters = counters_of(case.release, case.table)
+    counters = randomness.counters_of(case.release, case.table)
     if isinstance(options, DpLaplaceTrees):
-        refused = would_refuse_without_noise(counters, options.scale)
+        refused = randomness.would_refuse_without_noise(counters, options.scale)
     else:
         assert options.beta is not None
-        refused = would_refuse_false_samples(counters, options.k, options.beta)
+        refused = randomness.would_refuse_false_samples(counters, options.k, options.beta)
     if case.builder is None and not all(refused.values()):
         missed = " or ".join(name for name, caught in refused.items() if not caught)
         raise InconclusiveError(
@@ -245,7 +221,7 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
         problems.append("no epsilon is enough at this delta")
     if problems:
         return Score(math.inf, evidence={"broken": problems})
-    return Score(round_up(epsilon), evidence=_evidence(case, options, delta, neighbours))
+    return Score(accounting.round_up(epsilon), evidence=_evidence(case, options, delta, neighbours))
 
 
 def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
@@ -267,7 +243,7 @@ def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbou
             remedy="leave the column with the role `weight` out",
         )
     if type(builder).account is TreeBuilder.account:
-        builder.account(case.release, delta, neighbours)  # which says what is missing
+        builder.account(case.release, delta, neighbours)  # which states what is missing
     try:
         epsilon = builder.account(case.release, delta, neighbours)
         valid = type(epsilon) in (int, float) and epsilon >= 0
@@ -278,7 +254,7 @@ def _by_its_own_account(case: ScoringContext, delta: float, neighbours: Neighbou
         raise InconclusiveError(f"the account of the builder {builder.use!r} is no number from 0 up", place="build")
     if epsilon > MAX_ACCOUNT:
         return Score(math.inf, evidence={"broken": ["no epsilon is enough by the builder's own account"]})
-    return Score(round_up(max(float(epsilon), _claimed(case.release))), evidence={OWN_ACCOUNT: builder.use})
+    return Score(accounting.round_up(max(float(epsilon), _claimed(case.release))), evidence={OWN_ACCOUNT: builder.use})
 
 
 def _claimed(release: Release) -> float:
@@ -332,20 +308,20 @@ def options_of(release: Release) -> Options:
 def _evidence(case: ScoringContext, options: Options, delta: float, neighbours: Neighbours) -> dict[str, Any]:
     """The evidence where every condition holds."""
     refused = [name for name, caught in false_counts_detected(case, options).items() if caught]
-    counters = counters_of(case.release, case.table)
+    counters = randomness.counters_of(case.release, case.table)
     against = log_evidence(counters, options) / math.log(10)
     drawn = {"would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
     if isinstance(options, DpLaplaceTrees):
-        return {"honest_refused_at_most": LEVEL_OF_WHOLE} | drawn
+        return {"honest_refused_at_most": randomness.LEVEL_OF_WHOLE} | drawn
     forest = released_forest(options, case.release)
-    drawn = {"honest_refused_at_most": LEVEL} | drawn
+    drawn = {"honest_refused_at_most": randomness.LEVEL} | drawn
     drawn["adjusted_p_value"] = AuditorOnly(round(adjusted_p_value(counters, options), 6))
-    drawn["counters_tested"] = AuditorOnly(count_tests(counters.people, options.k, forest.beta))
+    drawn["counters_tested"] = AuditorOnly(randomness.count_tests(counters.people, options.k, forest.beta))
     if most_rows_of_person(case.table) is not None:
         return drawn  # what follows is of tables that differ by one row
-    theorem = account(forest, delta, "theorem", neighbours).epsilon
-    tight = account(forest, delta, "tight", neighbours)
-    fields = {"theorem": round_up(theorem)} if math.isfinite(theorem) else {}
+    theorem = accounting.account(forest, delta, "theorem", neighbours).epsilon
+    tight = accounting.account(forest, delta, "tight", neighbours)
+    fields = {"theorem": accounting.round_up(theorem)} if math.isfinite(theorem) else {}
     return fields | {"at_least": tight.epsilon_lower} | drawn
 
 
@@ -354,5 +330,5 @@ def epsilon_of(options: Options, release: Release, delta: float, neighbours: Nei
     if isinstance(options, DpRandomTrees):
         forest = released_forest(options, release)
         few = delta == 0 or delta < forest.floor
-        return math.inf if few else sampling_epsilon(forest, delta, neighbours, most_rows)
-    return noise_epsilon(len(release.trees), options.scale, delta, neighbours, most_rows)
+        return math.inf if few else accounting.sampling_epsilon(forest, delta, neighbours, most_rows)
+    return accounting.noise_epsilon(len(release.trees), options.scale, delta, neighbours, most_rows)

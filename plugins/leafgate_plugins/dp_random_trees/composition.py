@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api import InconclusiveError, Score, ScoringContext
+from leafgate.kernel.components import Neighbours
 from leafgate_plugins.dp_random_trees import claim_check
-
-if TYPE_CHECKING:
-    from leafgate.kernel.components import Neighbours
 
 OWN = "this release"
 NO_CLAIM = "it claims no differential privacy, so no epsilon is enough"
 DEFAULT_DELTA = 1e-6
-"""Where a claim says nothing of delta."""
+"""Where a claim states nothing of delta."""
 DECIMALS = 6
 """Every epsilon is rounded up to so many decimals, so their sum has no more."""
 WITHOUT_CLAIM = (

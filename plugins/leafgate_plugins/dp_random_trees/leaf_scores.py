@@ -38,7 +38,7 @@ def class_totals(trees: Sequence[TreeCounters]) -> Floats:
 
 
 def class_marginals(trees: Sequence[TreeCounters], grid: Grid, total: Floats, k: int, rounds: int = 15) -> Cells:
-    """What each column holds within each class: expectation-maximisation, starting from nothing known."""
+    """What each column contains within each class: expectation-maximisation, starting from nothing known."""
     sizes = {name: grid.size(name) for tree in trees for name in tree.boxes}
     cells = {name: np.full((size, len(total)), 1 / size) for name, size in sizes.items()}
     for _ in range(rounds):
@@ -53,7 +53,7 @@ def class_marginals(trees: Sequence[TreeCounters], grid: Grid, total: Floats, k:
 
 
 @dataclass(frozen=True)
-class People:
+class SimulatedPeople:
     """Simulated people: class, weight, and per tree the leaf and the released counters, completed."""
 
     classes: Ids
@@ -69,7 +69,7 @@ class People:
         return np.asarray(values[:size].reshape(shape), dtype=np.float64)
 
 
-def simulate(trees: Sequence[TreeCounters], grid: Grid, k: int) -> People:
+def simulate(trees: Sequence[TreeCounters], grid: Grid, k: int) -> SimulatedPeople:
     """People with the columns' marginals in each class, weighted until the trees count what they released."""
     total = class_totals(trees)
     cells = class_marginals(trees, grid, total, k)
@@ -78,7 +78,7 @@ def simulate(trees: Sequence[TreeCounters], grid: Grid, k: int) -> People:
     drawn = _drawn(cells, classes)
     where = tuple(tree.where(drawn, SIMULATED_PEOPLE, grid) for tree in trees)
     full = tuple(impute_suppressed(tree.counts, tree.expected(cells, total), k) for tree in trees)
-    people = People(classes, weight, where, full)
+    people = SimulatedPeople(classes, weight, where, full)
     for _ in range(WEIGHTING_ROUNDS):
         people = _weighted(_refilled(people, trees, k), total)
     return _refilled(people, trees, k)
@@ -96,12 +96,12 @@ def _drawn(cells: Cells, classes: Ids) -> dict[str, Ids]:
     return drawn
 
 
-def _refilled(people: People, items: Sequence[TreeCounters], k: int) -> People:
+def _refilled(people: SimulatedPeople, items: Sequence[TreeCounters], k: int) -> SimulatedPeople:
     full = [impute_suppressed(tree.counts, people.counted(i) + 0.01, k) for i, tree in enumerate(items)]
     return replace(people, full=tuple(full))
 
 
-def _weighted(people: People, total: Floats) -> People:
+def _weighted(people: SimulatedPeople, total: Floats) -> SimulatedPeople:
     """The same people, weighted so that they agree better with every tree; the classes keep their totals."""
     for tree, full in enumerate(people.full):
         ratio = ((full + PSEUDO_PEOPLE) / (people.counted(tree) + PSEUDO_PEOPLE)) ** STEP_EXPONENT
@@ -138,7 +138,7 @@ def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, 
     return constant, _fitted(people, constant, ridge=RIDGE * len(trees) * max(1.0, total.sum() / PEOPLE_PER_RIDGE))
 
 
-def _fitted(people: People, constant: Floats, ridge: float) -> list[Floats]:
+def _fitted(people: SimulatedPeople, constant: Floats, ridge: float) -> list[Floats]:
     scores = [np.zeros((len(full) + 1, len(constant))) for full in people.full]
     wanted = [_target_counts(full, leaf, people.weight) for full, leaf in zip(people.full, people.where, strict=True)]
     summed = np.repeat(constant[:, None], len(people.weight), axis=1)  # classes by people: fast that way

@@ -6,34 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.api import (
-    LESS,
-    MORE,
-    AdversaryKnowledge,
-    AttackModel,
-    MechanismBelief,
-    Metric,
-    OpenProbability,
-    PositiveFloat,
-    Release,
-    ReleaseAtMost,
-    Schema,
-    Score,
-    ScoringContext,
-    TreeBuilder,
-    lazy,
-)
+from leafgate import api
 from leafgate.kernel.components import Neighbours
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.api import Table
     from leafgate_plugins.dp_random_trees import builder, claim_check, composition
     from leafgate_plugins.dp_random_trees.distinguish import attack
 else:
     builder, claim_check, composition, attack = (
-        lazy(f"leafgate_plugins.dp_random_trees.{name}")
+        api.lazy(f"leafgate_plugins.dp_random_trees.{name}")
         for name in ("builder", "claim_check", "composition", "distinguish.attack")
     )
 
@@ -47,7 +30,7 @@ DEPTH = "Columns on every path; where the structure is random, tests."
 COMBINE = "How the leaves' numbers are put together; nothing else is used."
 
 
-class RandomTrees(TreeBuilder):
+class RandomTrees(api.TreeBuilder):
     """Random trees with exact counts of everybody, without sampling and noise: a baseline that protects nobody."""
 
     use: Literal["random_trees"] = "random_trees"
@@ -62,15 +45,15 @@ class RandomTrees(TreeBuilder):
     formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
     source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
 
-    def builds_large(self, schema: Schema) -> bool:
+    def builds_large(self, schema: api.Schema) -> bool:
         """From every table: no more than the people of each leaf and class are counted."""
         return True
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: api.Table, rng: np.random.Generator) -> api.Release:
         return builder.random_trees(self, table, rng)
 
 
-class PrivateOptions(TreeBuilder):
+class PrivateOptions(api.TreeBuilder):
     """What the private builders share: how trees are drawn and put together, and which promise they make."""
 
     depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
@@ -88,15 +71,15 @@ class PrivateOptions(TreeBuilder):
     guarantees = frozenset({"epsilon"})
     counts_persons = True
 
-    def refuse_persons(self, table: Table) -> None:
+    def refuse_persons(self, table: api.Table) -> None:
         """Raise InconclusiveError where a person may have any number of rows: noise hides a known number of them."""
         builder.most_rows_of_person(table)
 
     @property
-    def mechanism_only(self) -> TreeBuilder:
+    def mechanism_only(self) -> api.TreeBuilder:
         return self.model_copy(update={"combine": "sum"})
 
-    def builds_large(self, schema: Schema) -> bool:
+    def builds_large(self, schema: api.Schema) -> bool:
         """From every table: no more than the people of each leaf and class are counted."""
         return True
 
@@ -105,15 +88,17 @@ class DpRandomTrees(PrivateOptions):
     """Random trees on samples, with numbers below a threshold shown as 0: differential privacy without added noise."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
-    epsilon: Annotated[PositiveFloat | None, LESS] = Field(
+    epsilon: Annotated[api.PositiveFloat | None, api.LESS] = Field(
         None, description="The epsilon to keep at `delta`; it determines the number of trees and the sampling rate."
     )
     trees: Many | None = Field(None, description="How many trees; 128 without `epsilon`.")
     k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
-    beta: OpenProbability | None = Field(
+    beta: api.OpenProbability | None = Field(
         None, description="The chance of each person to be in a tree's sample; 0.075 without `epsilon`."
     )
-    delta: Annotated[OpenProbability, LESS] = Field(1e-6, description="The delta of the wanted and claimed epsilon.")
+    delta: Annotated[api.OpenProbability, api.LESS] = Field(
+        1e-6, description="The delta of the wanted and claimed epsilon."
+    )
 
     policy_example = "epsilon: 1.0, delta: 1.0e-6"
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
@@ -129,10 +114,10 @@ class DpRandomTrees(PrivateOptions):
             raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
         return self
 
-    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+    def account(self, release: api.Release, delta: float, neighbours: Neighbours) -> float:
         return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: api.Table, rng: np.random.Generator) -> api.Release:
         return builder.dp_random_trees(self, table, rng)
 
 
@@ -141,10 +126,10 @@ class DpLaplaceTrees(PrivateOptions):
 
     use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
     trees: Many = Field(10, description="How many trees.")
-    scale: Annotated[float, MORE, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
+    scale: Annotated[float, api.MORE, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
         10.0, description="The scale of the noise: a tree costs at most 1/scale of epsilon."
     )
-    delta: Annotated[Delta, LESS] = Field(1e-6, description="The delta of the claimed epsilon; 0 is possible.")
+    delta: Annotated[Delta, api.LESS] = Field(1e-6, description="The delta of the claimed epsilon; 0 is possible.")
 
     threat_model = DpRandomTrees.threat_model
     formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
@@ -153,10 +138,10 @@ class DpLaplaceTrees(PrivateOptions):
         "Trans. Data Privacy 5(1), 2012"
     )
 
-    def account(self, release: Release, delta: float, neighbours: Neighbours) -> float:
+    def account(self, release: api.Release, delta: float, neighbours: Neighbours) -> float:
         return claim_check.epsilon_of(claim_check.options_of(release), release, delta, neighbours)
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: api.Table, rng: np.random.Generator) -> api.Release:
         return builder.dp_laplace_trees(self, table, rng)
 
 
@@ -167,7 +152,7 @@ BUILDERS: dict[object, type[DpRandomTrees | DpLaplaceTrees]] = {
 """The builders with an account of leafgate's own, by the names of policies; their noise is drawn for each number."""
 
 
-class Distinguish(AttackModel):
+class Distinguish(api.AttackModel):
     """Run the builder on tables with and without one person, and test whether the results refute its claim."""
 
     use: Literal["distinguish"] = "distinguish"
@@ -183,7 +168,7 @@ class Distinguish(AttackModel):
         description="Seconds of work, as forecast and not by the clock: fewer runs are done where they would take "
         "longer.",
     )
-    confidence: OpenProbability = Field(0.95, description="The confidence of the lower bound on epsilon.")
+    confidence: api.OpenProbability = Field(0.95, description="The confidence of the lower bound on epsilon.")
 
     reads = frozenset({"sampled", "noisy"})
     parts = frozenset({"trees"})
@@ -195,10 +180,10 @@ class Distinguish(AttackModel):
         'Training Run", NeurIPS 2023'
     )
 
-    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+    def forecast(self, release: api.Release, known: api.AdversaryKnowledge) -> str:
         return attack.forecast(self, release, known)
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[MechanismBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.MechanismBelief]:
         return [attack.distinguish(self, release, known)]
 
 
@@ -206,7 +191,7 @@ BESIDE_LIMIT = frozenset({"theorem", "rows_at_most"})
 """What a claim states besides the limit: it is compared with what is expected of the builder and the policy."""
 
 
-class DifferentialPrivacy(ReleaseAtMost):
+class DifferentialPrivacy(api.ReleaseAtMost):
     """The epsilon of a release, computed again from its own numbers and the options of its builder.
 
     Where the policy names other `releases` of these people, the epsilons add up (basic composition), and `delta` is
@@ -215,7 +200,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     """
 
     use: Literal["differential_privacy"] = "differential_privacy"
-    delta: Annotated[Delta, LESS] = Field(1e-6, description="The delta at which epsilon is computed.")
+    delta: Annotated[Delta, api.LESS] = Field(1e-6, description="The delta at which epsilon is computed.")
     neighbours: Neighbours = Field(
         "add_remove", description="Tables that differ by one person more, or by one person changed."
     )
@@ -238,11 +223,11 @@ class DifferentialPrivacy(ReleaseAtMost):
     def reads_releases(self) -> bool:
         return self.over == "releases"
 
-    def refuse_persons(self, table: Table) -> None:
+    def refuse_persons(self, table: api.Table) -> None:
         """Raise InconclusiveError where a person may have any number of rows."""
         builder.most_rows_of_person(table)
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         """The epsilon, which follows from the release: whether its people are the table's decides the verdict alone."""
         case = case.with_own_record()
         if self.reads_releases and case.other_releases:
@@ -250,7 +235,7 @@ class DifferentialPrivacy(ReleaseAtMost):
         return claim_check.score(case, self.delta, self.neighbours)
 
     @classmethod
-    def from_claim(cls, claim: Any) -> Metric:
+    def from_claim(cls, claim: Any) -> api.Metric:
         """The claim of this release alone, without what stands in it to be compared: the printed theorem's epsilon."""
         fields = (
             {key: value for key, value in claim.items() if key not in BESIDE_LIMIT}

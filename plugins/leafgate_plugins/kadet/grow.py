@@ -17,20 +17,13 @@ from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
 from leafgate.api import Column, Floats, NoReleaseError, Schema
 from leafgate.kernel.arrays import Rows
+from leafgate_plugins.kadet import spans as kadet_spans
 from leafgate_plugins.kadet.requirements import (
     Admissible,
     Required,
     Requirement,
     requirements_by_column,
     secret_positions,
-)
-from leafgate_plugins.kadet.spans import (
-    SharedSpans,
-    SpanFilter,
-    Spans,
-    SpansAfter,
-    find_inadmissible_splits,
-    too_many_spans,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +42,7 @@ class Look:
     """A node's best test that breaches none of these spans, which it had at this version; None: there is none."""
 
     choice: Choice | None
-    spans: SharedSpans
+    spans: kadet_spans.SharedSpans
     version: int
 
 
@@ -59,7 +52,7 @@ class SplitAhead:
 
     look: Look
     children: list[GrowingNode]
-    after: SpansAfter
+    after: kadet_spans.SpansAfter
 
 
 @dataclass
@@ -80,7 +73,7 @@ class Grower:
     admissible: Admissible
     measure: Measure
     average_gain: bool
-    spans: Spans
+    spans: kadet_spans.Spans
     tests: Tests = field(init=False)
     order_matters: bool = field(init=False)
     queue: list[tuple[tuple[int, float, int, int], int, GrowingNode, Choice]] = field(default_factory=list)
@@ -136,13 +129,13 @@ class Grower:
         if self.measure == "gain_ratio":
             return False
         if look.choice is not None and self.coded.features[look.choice.feature].column.public:
-            find_inadmissible_splits(self.admissible, [shared])
+            kadet_spans.find_inadmissible_splits(self.admissible, [shared])
             if not shared.forbidden().admits(look.choice):
                 return False
         self.looks[node] = Look(look.choice, shared, version)
         return True
 
-    def _look_at(self, nodes: dict[GrowingNode, SharedSpans]) -> None:
+    def _look_at(self, nodes: dict[GrowingNode, kadet_spans.SharedSpans]) -> None:
         """Find the best admissible test of each node, given its spans, and of nodes whose turn is to come.
 
         A look at one node costs hardly less than a look at twenty. So where nodes are split one at a time, the children
@@ -169,7 +162,7 @@ class Grower:
 
     def _split_ahead(
         self, head: Sequence[GrowingNode], others: Sequence[GrowingNode]
-    ) -> dict[GrowingNode, SharedSpans]:
+    ) -> dict[GrowingNode, kadet_spans.SharedSpans]:
         """The children that nodes will have unless spans change before their turn, with the spans of each.
 
         Queued nodes whose best test has become inadmissible are returned as well, to be looked at again. Left out are
@@ -177,8 +170,8 @@ class Grower:
         first to be split parts them, and parting them for each would cost more than it saves. At the head of the queue
         the first one is known.
         """
-        result: dict[GrowingNode, SharedSpans] = {}
-        parted_first: set[SharedSpans] = set()
+        result: dict[GrowingNode, kadet_spans.SharedSpans] = {}
+        parted_first: set[kadet_spans.SharedSpans] = set()
         for node in [*head, *others]:
             if node in self.spans.of and not self._is_still_best(node):
                 result[node] = self.spans.of[node]
@@ -226,24 +219,24 @@ class Grower:
         self.spans.split(node, after)
         return children
 
-    def _split_filter(self, spans: Sequence[SharedSpans]) -> SplitFilter:
+    def _split_filter(self, spans: Sequence[kadet_spans.SharedSpans]) -> SplitFilter:
         """Without private features and with a private class, every node is a span of its own."""
         counts_classes = self.coded is self.admissible.views[0].coded and not self.admissible.counts_persons
         if counts_classes and not self.order_matters and spans[0].spans[0].class_value is None:
             return ChildrenSatisfy(self.admissible.views[0])
-        return SpanFilter.of(self.coded, self.admissible, spans)
+        return kadet_spans.SpanFilter.of(self.coded, self.admissible, spans)
 
 
 def grow(
     coded: EncodedTable, schema: Schema, admissible: Admissible, measure: Measure, *, average_gain: bool, max_spans: int
-) -> tuple[GrowingNode, Spans]:
+) -> tuple[GrowingNode, kadet_spans.Spans]:
     """The unpruned tree and its spans.
 
     Raises NoReleaseError when not even a single leaf is admissible, InconclusiveError when there are
     more than `max_spans` spans.
     """
     root = growing_node(coded, np.arange(len(coded.classes)))
-    spans = Spans(coded, max_spans)
+    spans = kadet_spans.Spans(coded, max_spans)
     for span in spans.initial(root, schema.target.public):
         _check_root(schema, admissible, span.class_value, admissible.counts(span.rows))
     Grower(coded, admissible, measure, average_gain and measure == "gain_ratio", spans).grow([root])
@@ -308,7 +301,7 @@ class LargeGrower:
             alone=lambda choice: features[choice.feature].column.public,
         )
         if self.span_count + self._spans_above(root) > self.max_spans and root.children:
-            raise too_many_spans(self.max_spans)
+            raise kadet_spans.too_many_spans(self.max_spans)
         return root
 
     @property
@@ -327,7 +320,7 @@ class LargeGrower:
         split_filter: SplitFilter = ChildrenSatisfy(self.every_span.views[0])
         if not self._nodes_are_spans:
             node_of_span = np.repeat(np.arange(len(nodes)), self._spans_a_node)
-            split_filter = SpanFilter.of_counts(self.every_span, of_spans, node_of_span)
+            split_filter = kadet_spans.SpanFilter.of_counts(self.every_span, of_spans, node_of_span)
         tests, counts = tests_of(overall), np.stack([node.counts for node in nodes])
         scores = score(overall, tests, cells, counts, self.measure, split_filter)
         return choose(scores, tests, self.measure, mean_gain(scores, tests) if self.average_gain else None)
@@ -339,7 +332,7 @@ class LargeGrower:
         return Admissible.of(coded, self.schema, {name: self.requirements[name]}).views[0].count_public(rows)
 
     def _grow_part(self, coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
-        spans = Spans(coded, self.max_spans)
+        spans = kadet_spans.Spans(coded, self.max_spans)
         for node in nodes:
             spans.initial(node, self.schema.target.public)
         admissible = Admissible.of(coded, self.schema, self.requirements)

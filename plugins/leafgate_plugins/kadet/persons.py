@@ -157,7 +157,8 @@ class PersonGroups:
                         "no group of persons, not even of all of them, has what `k` and `require` ask for",
                         remedy="lower `k`, or require less",
                     )
-                self._become_leaves([groups[i] for i in bad.tolist()])
+                for node in {node for i in bad.tolist() for node in self._deepest_tests(groups[i])}:
+                    node.children, node.choice = [], None
 
     def _persons_with(self, column: Column) -> Floats:
         """Everybody by the values of a column: a person with several values is counted for each."""
@@ -196,12 +197,6 @@ class PersonGroups:
                 doubtful[:, np.setdiff1d(np.arange(len(column.domain)), each.judged)] = False
             bad[group[persons.record[doubtful[persons.person, values[persons.record]]]]] = True
         return bad
-
-    def _become_leaves(self, groups: Sequence[Span]) -> None:
-        """Put a leaf in the place of the deepest test above the leaves of each group."""
-        above = {node for span in groups for node in self._deepest_tests(span)}
-        for node in above:
-            node.children, node.choice = [], None
 
     def _deepest_tests(self, span: Span) -> Iterator[GrowingNode]:
         parents = [leaf.parent for leaf in span.nodes if leaf.parent is not None]

@@ -8,17 +8,11 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api import ReleaseError, hookimpl
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from leafgate.api import Learner, Table
-    from leafgate.readers import ModelIR
 
 leafgate_api = ">=3,<4"
 
@@ -26,13 +20,6 @@ leafgate_api = ">=3,<4"
 def sniff(head: bytes) -> bool:
     """Does the file begin as LightGBM's text files do?"""
     return re.match(rb"tree\r?\nversion=", head) is not None
-
-
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in a text file of LightGBM."""
-    from leafgate_plugins.lightgbm import reader
-
-    return reader.read(content, place)
 
 
 def to_file(thing: Any) -> tuple[str, bytes] | None:
@@ -58,30 +45,16 @@ def texts() -> ReaderTexts:
     )
 
 
-def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
-    """The scores of an estimator that is fitted on people; see `training.train`."""
-    from leafgate_plugins.lightgbm import training
-
-    return training.train(learner, own, asked, seed)
-
-
-def fit(learner: Learner, features: NDArray[np.float64], target: NDArray[Any], seed: int) -> Any:
-    """An estimator that is fitted on features; see `training.fit`."""
-    from leafgate_plugins.lightgbm import training
-
-    return training.fit(learner, features, target, seed)
-
-
 LIGHTGBM = ModelReader(
     name="lightgbm",
     sniff=sniff,
-    read=read,
+    read=LazyFunction("leafgate_plugins.lightgbm.reader:read"),
     max_bytes=128 * 2**20,
     texts=texts,
     to_file=to_file,
     trains=("lightgbm.",),
-    train=train,
-    fit=fit,
+    train=LazyFunction("leafgate_plugins.lightgbm.training:train"),
+    fit=LazyFunction("leafgate_plugins.lightgbm.training:fit"),
     library="leafgate_plugins.lightgbm.library:answer",
     tested=("LightGBM, file version v3", "LightGBM, file version v4"),
 )

@@ -10,23 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from leafgate import readers
 from leafgate.api import FileDisclosure, Floats, Ids, ReleaseError
 from leafgate.ir.arrays import BitSets, CategoryBudget
 from leafgate.ir.node_numbers import Hessians
 from leafgate.kernel.tree import MAX_TREES
-from leafgate.readers import (
-    LEAF,
-    NO_SAMPLING,
-    CategoryList,
-    LearnerSetting,
-    ModelIR,
-    NodeNumbers,
-    Sampling,
-    TreeIR,
-    boosted_model,
-    parse_bounded_json,
-    refuse_many_categories,
-)
 from leafgate_plugins.lightgbm.categories import CODES, RANGE, belonging, origin_of, texts_in
 from leafgate_plugins.lightgbm.training import learner_of
 from leafgate_plugins.lightgbm.unread import PATHS, SHAPE, unread_content
@@ -66,7 +54,7 @@ class File:
     categories: Any
 
 
-def read(content: bytes, place: str) -> ModelIR:
+def read(content: bytes, place: str) -> readers.ModelIR:
     """The model, not yet checked. Numbers are compared in double precision, `<=` going left, as LightGBM does."""
     file = _parts(content, place)
     objective = file.head.get("objective", "").split(" ")
@@ -89,7 +77,7 @@ def read(content: bytes, place: str) -> ModelIR:
     unread = unread_content(content.decode(), features)
     coded = [origin_of(i, name, lists, by_set=i in sets) for i, name in enumerate(features)]
     return replace(
-        boosted_model("lightgbm", features, classes, trees, log=objective[0] in LOGS),
+        readers.boosted_model("lightgbm", features, classes, trees, log=objective[0] in LOGS),
         discloses=(*_disclosed(file, trees), *unread.disclosures()),
         origins=tuple(coded) if any(coded) else None,
         category_lists=_category_lists(file, features, lists.lists),
@@ -112,7 +100,7 @@ def read(content: bytes, place: str) -> ModelIR:
 
 
 def _infos(file: File) -> list[str]:
-    """What the file says of each feature: a range, categories, or `none`."""
+    """What the file states of each feature: a range, categories, or `none`."""
     return file.head.get("feature_infos", "").split(" ")
 
 
@@ -122,7 +110,7 @@ def _codes(file: File, features: Sequence[str]) -> dict[str, list[str]]:
     return {name: info.split(":") for name, info in infos if CODES.fullmatch(info)}
 
 
-def _weighted(trees: Sequence[TreeIR], settings: Lines) -> bool:
+def _weighted(trees: Sequence[readers.TreeIR], settings: Lines) -> bool:
     """Had rows weights, or classes? Without them all rows have the same second derivative in the first trees.
 
     Where the settings weigh rows or classes themselves, nothing is to be seen, and the answer is no.
@@ -152,7 +140,7 @@ def _share(lines: Lines, key: str, place: str, default: float = 1.0, least: floa
     return found
 
 
-def _sampling(lines: Lines, place: str) -> Sampling:
+def _sampling(lines: Lines, place: str) -> readers.Sampling:
     """On which part of the rows each tree was grown.
 
     With `goss` a row is drawn with the probability that those of small gradients have, at least.
@@ -160,14 +148,14 @@ def _sampling(lines: Lines, place: str) -> Sampling:
     if "goss" in (lines.get("data_sample_strategy"), lines.get("boosting")):
         top, other = _share(lines, "top_rate", place, 0.2), _share(lines, "other_rate", place, 0.1)
         least = other / (1 - top) if top + other < 1 else 1.0
-        return Sampling((least, 1.0), root=(min(1.0, top + other), 1.0))
+        return readers.Sampling((least, 1.0), root=(min(1.0, top + other), 1.0))
     if lines.get("bagging_freq", "0") == "0":
-        return NO_SAMPLING
+        return readers.NO_SAMPLING
     by_class = [_share(lines, f"{name}_bagging_fraction", place) for name in ("pos", "neg")]
     if min(by_class) < 1:
-        return Sampling((min(by_class), max(by_class)))
+        return readers.Sampling((min(by_class), max(by_class)))
     rate = _share(lines, "bagging_fraction", place)
-    return Sampling((rate, rate))
+    return readers.Sampling((rate, rate))
 
 
 PRINTED = 1e-5
@@ -203,9 +191,9 @@ def _hessians(file: File, objective: Sequence[str], classes: int, each: int, pla
     return Hessians("unknown", rounds)
 
 
-def _settings(lines: Lines, rounds: int) -> dict[str, LearnerSetting]:
+def _settings(lines: Lines, rounds: int) -> dict[str, readers.LearnerSetting]:
     """The settings of the learner, named as in scikit-learn and XGBoost; a missing depth is unlimited."""
-    found: dict[str, LearnerSetting] = {"n_estimators": rounds}
+    found: dict[str, readers.LearnerSetting] = {"n_estimators": rounds}
     depth, weight = lines.get("max_depth", ""), lines.get("min_sum_hessian_in_leaf", "")
     if re.fullmatch(r"-?\d{1,6}", depth):
         found["max_depth"] = int(depth) if int(depth) > 0 else None
@@ -249,8 +237,8 @@ def _categories(rest: str, place: str) -> Any:
     if not last.startswith("pandas_categorical:"):
         return None
     here = f"{place}.pandas_categorical"
-    refuse_many_categories(last.count(","), here)
-    return parse_bounded_json(last.partition(":")[2].encode(), here, with_nan=True)
+    readers.refuse_many_categories(last.count(","), here)
+    return readers.parse_bounded_json(last.partition(":")[2].encode(), here, with_nan=True)
 
 
 def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ...]:
@@ -312,7 +300,9 @@ def _ids(lines: Lines, key: str, place: str, length: int) -> Ids:
 Names = Mapping[int, Sequence[str]]
 
 
-def _tree(lines: Lines, names: Names, budget: CategoryBudget, rounds: int, output: int | None, place: str) -> TreeIR:
+def _tree(
+    lines: Lines, names: Names, budget: CategoryBudget, rounds: int, output: int | None, place: str
+) -> readers.TreeIR:
     if lines.get("is_linear", "0") != "0":
         raise ReleaseError("has linear functions on its leaves (linear_tree), which are not read", place=place)
     leaves = _whole_number(lines, "num_leaves", place)
@@ -325,7 +315,7 @@ def _tree(lines: Lines, names: Names, budget: CategoryBudget, rounds: int, outpu
     ways = [_children(lines, key, inner, place) for key in ("left_child", "right_child")]
     by_set = kind & BY_SET != 0
     missing = np.where(by_set, False, _missing_left(kind, threshold, by_set, place))
-    none = np.full(leaves, LEAF)
+    none = np.full(leaves, readers.LEAF)
     value = _floats(lines, "leaf_value", place, leaves) / rounds
     counts = _on_nodes(lines, "count", inner, place)
     whole = (
@@ -334,9 +324,9 @@ def _tree(lines: Lines, names: Names, budget: CategoryBudget, rounds: int, outpu
     weights = _on_nodes(lines, "weight", inner, place) if whole else None
     if weights is not None and inner and weights[0] == 0:
         weights[0] = np.nan  # LightGBM up to 4.1 writes 0 in place of the root's
-    numbers = [] if counts is None else [NodeNumbers("leaf_count, internal_count", "rows", counts)]
-    numbers += [] if weights is None else [NodeNumbers("leaf_weight, internal_weight", "hessian", weights)]
-    return TreeIR(
+    numbers = [] if counts is None else [readers.NodeNumbers("leaf_count, internal_count", "rows", counts)]
+    numbers += [] if weights is None else [readers.NodeNumbers("leaf_weight, internal_weight", "hessian", weights)]
+    return readers.TreeIR(
         feature=np.concatenate([feature, none]),
         threshold=np.concatenate([np.where(by_set, np.nan, _off_zero(threshold)), np.full(leaves, np.nan)]),
         low=np.concatenate([ways[0], none]),
@@ -424,25 +414,25 @@ def _on_nodes(lines: Lines, name: str, inner: int, place: str) -> Floats | None:
 
 def _category_lists(
     file: File, features: Sequence[str], lists: Mapping[int, Sequence[Any]]
-) -> tuple[CategoryList, ...]:
+) -> tuple[readers.CategoryList, ...]:
     """Lists of a data frame's categories, whole numbers that features are categories of, and ends of ranges."""
     named = {id(result): features[i] for i, result in lists.items()}
     infos = zip(features, _infos(file), strict=False)
     ranges = [
-        CategoryList(name, frozenset(found.groups()), numbers=True)
+        readers.CategoryList(name, frozenset(found.groups()), numbers=True)
         for name, info in infos
         if (found := RANGE.fullmatch(info))
     ]
     items = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
-    codes = (CategoryList(name, frozenset(each)) for name, each in _codes(file, features).items())
-    return (*ranges, *codes, *(CategoryList(name, frozenset(each), complete=True) for name, each in items))
+    codes = (readers.CategoryList(name, frozenset(each)) for name, each in _codes(file, features).items())
+    return (*ranges, *codes, *(readers.CategoryList(name, frozenset(each), complete=True) for name, each in items))
 
 
 def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _disclosed(file: File, trees: Sequence[TreeIR]) -> list[FileDisclosure]:
+def _disclosed(file: File, trees: Sequence[readers.TreeIR]) -> list[FileDisclosure]:
     """What the parts of the file disclose."""
     ranges, lines = file.head.get("feature_infos", ""), frozenset(key for tree in file.trees for key in tree)
     has_codes = any(":" in each.rpartition("]")[2] for each in ranges.split(" "))

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.feature_matrix import (
-    FeatureMatrix,
-    Scores,
-    TrainingData,
-    cannot_be_fitted,
-    chosen_parameters,
-    fit_and_score,
-    not_installed,
-    plain_data,
-    probabilities_of,
-)
-from leafgate.api import Learner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from leafgate.api import Table
+from leafgate.algorithms.induction import feature_matrix
+from leafgate.api import Learner, Table
 
 CLASSIFIER, REGRESSOR = "lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor"
 SQUARED_ERROR = "regression"
@@ -66,10 +52,10 @@ LISTS = (
 """Parameters that are lists, or files; with one of them no classifier is fitted here."""
 
 PARAMETERS = frozenset({*NAMES.values(), *SAME_NAMES, "class_weight", "n_estimators"})
-"""Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seeds."""
+"""Parameters of a classifier that are part of a model: not those that state how it is computed, nor the seeds."""
 
 COMPUTED = frozenset({"n_jobs", "objective", "random_state", "verbosity"})
-"""Parameters that say how a model is computed, or follow from the class; they are not used."""
+"""Parameters that state how a model is computed, or follow from the class; they are not used."""
 
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 DECIMAL = re.compile(r"-?[0-9.]{1,24}(e[-+]?[0-9]{1,3})?")
@@ -128,15 +114,15 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     Departure: one thread, while LightGBM takes all; sums may differ in the last digits. Of the seeds only the one from
     which LightGBM derives the others is set.
     """
-    parameters = chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
+    parameters = feature_matrix.chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
 
-    def fitted(data: TrainingData) -> Scores:
-        return probabilities_of(_fitted("LGBMClassifier", parameters, data, seed))
+    def fitted(data: feature_matrix.TrainingData) -> feature_matrix.Scores:
+        return feature_matrix.probabilities_of(_fitted("LGBMClassifier", parameters, data, seed))
 
-    return fit_and_score(learner, own, asked, fitted, np.float64)
+    return feature_matrix.fit_and_score(learner, own, asked, fitted, np.float64)
 
 
-def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
+def fit(learner: Learner, features: feature_matrix.FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
     """Fit the estimator on features and return it.
 
     Args:
@@ -151,18 +137,23 @@ def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: i
     """
     known = {"LGBMClassifier": PARAMETERS, "LGBMRegressor": PARAMETERS}
     kind = learner.estimator.rpartition(".")[2]
-    return _fitted(kind, chosen_parameters(learner, known, COMPUTED), plain_data(features, target), seed)
+    return _fitted(
+        kind,
+        feature_matrix.chosen_parameters(learner, known, COMPUTED),
+        feature_matrix.plain_data(features, target),
+        seed,
+    )
 
 
-def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
+def _fitted(kind: str, parameters: Mapping[str, Any], data: feature_matrix.TrainingData, seed: int) -> Any:
     """The fitted estimator."""
     try:
         import lightgbm
     except ImportError:
-        raise not_installed("LightGBM", "lightgbm") from None
+        raise feature_matrix.not_installed("LightGBM", "lightgbm") from None
     categories: list[int] = np.flatnonzero(data.native).tolist()
     try:
         estimator = getattr(lightgbm, kind)(**parameters, random_state=seed, n_jobs=1, verbosity=-1)
         return estimator.fit(data.features, data.target, categorical_feature=categories or "auto")
     except (ValueError, TypeError, lightgbm.basic.LightGBMError) as error:
-        raise cannot_be_fitted(kind, error) from None
+        raise feature_matrix.cannot_be_fitted(kind, error) from None

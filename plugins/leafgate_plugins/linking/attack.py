@@ -10,26 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leafgate import api
 from leafgate.algorithms.derivable import mark_unmodelled_scores
 from leafgate.algorithms.equivalence import CompactNumbers, Reached, ResidualTrees, distinct_ids, group_by_keys
 from leafgate.algorithms.feasible import conditions, conditions_in_words, intersect_paths
 from leafgate.algorithms.prediction import classes_at_leaves
-from leafgate.api import (
-    AdversaryKnowledge,
-    AuditorOnly,
-    Column,
-    Floats,
-    GroupBelief,
-    Ids,
-    InconclusiveError,
-    PeopleCount,
-    Records,
-    Release,
-    Schema,
-    SecretBelief,
-    Table,
-    columns_asked,
-)
 from leafgate.kernel.belief import Certainty
 from leafgate.kernel.table import distinct_rows
 from leafgate_plugins.linking.posterior import LeafReader, combine_trees, more_certain, shares_of_matches, smooth
@@ -39,7 +24,7 @@ MAX_LEAVES = 4
 """Leaves of a group that its description lists."""
 
 
-def group_words(reached: Sequence[Reached], schema: Schema) -> str:
+def group_words(reached: Sequence[Reached], schema: api.Schema) -> str:
     """The public conditions the group's people meet, then each leaf under its private ones."""
     if not reached:
         return "no leaf"
@@ -55,7 +40,7 @@ def group_words(reached: Sequence[Reached], schema: Schema) -> str:
     return f"{shared} -> {' or '.join(items)}{more}"
 
 
-def record_words(records: Records, rows: Ids, schema: Schema) -> str:
+def record_words(records: api.Records, rows: api.Ids, schema: api.Schema) -> str:
     """The public cells of the first matching record, and how many records match."""
     if not len(rows):
         return "no record"
@@ -64,7 +49,7 @@ def record_words(records: Records, rows: Ids, schema: Schema) -> str:
     return ("1 record: " if len(rows) == 1 else f"{len(rows)} records, such as ") + (text or "anything")
 
 
-def _cell(column: Column, cell: Any) -> str:
+def _cell(column: api.Column, cell: Any) -> str:
     """One published cell: a value, several, a range, or nothing."""
     if not isinstance(cell, dict):
         return f"{column.name} = {'missing' if cell is None else f'{cell:g}' if column.numeric else cell}"
@@ -83,16 +68,16 @@ class Linked:
     that these numbers stand for. `first_record` is the position of one record of each group.
     """
 
-    release: Release
-    known: AdversaryKnowledge
-    groups: Ids
+    release: api.Release
+    known: api.AdversaryKnowledge
+    groups: api.Ids
     residual_of: Sequence[CompactNumbers]
     residuals: Sequence[ResidualTrees]
-    first_record: Ids
+    first_record: api.Ids
     matches: Matches | None
-    record_set: Ids
+    record_set: api.Ids
     class_value: Sequence[str | None]
-    population: Ids | None = None
+    population: api.Ids | None = None
 
     @property
     def size(self) -> int:
@@ -100,7 +85,7 @@ class Linked:
         return len(self.class_value)
 
     @property
-    def numbers(self) -> Iterator[Ids]:
+    def numbers(self) -> Iterator[api.Ids]:
         """For each tree in turn the numbers of the groups' residual trees."""
         return (compact.of(self.first_record) for compact in self.residual_of)
 
@@ -124,21 +109,21 @@ class Linked:
         return frozenset(str(name) for name, cells in numbers.items() if (cells.dropna() % 1 == 0).all())
 
 
-def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | list[GroupBelief]:
+def infer(release: api.Release, known: api.AdversaryKnowledge) -> list[api.SecretBelief] | list[api.GroupBelief]:
     """One belief for each sensitive column; with none, one belief of groups only."""
     linked = link(release, known)
     people = np.bincount(linked.groups, weights=known.weight, minlength=linked.size).astype(np.float64)
     there = _people_by(known, linked.groups, linked.size)[people > 0]
-    evidence: dict[str, Any] = {"groups": len(there), "smallest_group": PeopleCount(int(there.min()))}
+    evidence: dict[str, Any] = {"groups": len(there), "smallest_group": api.PeopleCount(int(there.min()))}
     if release.publish.leaves == "labels" and not release.predicts_numbers:
-        evidence["labels"] = AuditorOnly(_labels(linked))
+        evidence["labels"] = api.AuditorOnly(_labels(linked))
     secrets = [column for column in known.schema.secrets if column.countable]
     said: Any = {"explain": _explain(linked), "conditions": linked.conditions, "population_groups": linked.population}
     if not secrets:
-        return [GroupBelief(linked.groups, evidence=evidence, **said)]
+        return [api.GroupBelief(linked.groups, evidence=evidence, **said)]
     certainties = {secret.name: _certainty(linked, secret.name, people) for secret in secrets}
     beliefs = [
-        SecretBelief(
+        api.SecretBelief(
             secret.name,
             _posterior(linked, secret, certainties[secret.name]),
             equivalence_class=linked.groups,
@@ -151,7 +136,7 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | l
     return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
 
-def _labels(linked: Linked) -> dict[str, PeopleCount]:
+def _labels(linked: Linked) -> dict[str, api.PeopleCount]:
     """People by the label of every leaf they can reach; people who can reach several labels count as `several`."""
     known: dict[str, int] = {}
     first, several = np.full(linked.size, -1), np.zeros(linked.size, dtype=bool)
@@ -166,17 +151,17 @@ def _labels(linked: Linked) -> dict[str, PeopleCount]:
     names = [*known, "several"]
     label_of = np.where(several, len(known), first)[linked.groups]
     people = _people_by(linked.known, label_of, len(names)).tolist()
-    return {label: PeopleCount(int(count)) for label, count in sorted(zip(names, people, strict=True)) if count}
+    return {label: api.PeopleCount(int(count)) for label, count in sorted(zip(names, people, strict=True)) if count}
 
 
-def _people_by(known: AdversaryKnowledge, group: Ids, size: int) -> Floats | Ids:
+def _people_by(known: api.AdversaryKnowledge, group: api.Ids, size: int) -> api.Floats | api.Ids:
     """How many people the adversary knows in each group; where a person has several rows, different persons."""
     if known.public.person_rows is None:
         return np.bincount(group, weights=known.weight, minlength=size)
     return known.public.people_by(group, size)
 
 
-def link(release: Release, known: AdversaryKnowledge) -> Linked:
+def link(release: api.Release, known: api.AdversaryKnowledge) -> Linked:
     """Group the people by their residual trees of every tree, their matching records, and a public class.
 
     People of a declared population are grouped along with them.
@@ -210,18 +195,18 @@ def link(release: Release, known: AdversaryKnowledge) -> Linked:
     )
 
 
-def _refuse_noise(release: Release, schema: Schema) -> None:
+def _refuse_noise(release: api.Release, schema: api.Schema) -> None:
     """Refuse noisy public cells: which records match them has a probability that this attack does not compute."""
     columns = () if release.records is None else release.records.columns
     noisy = [name for name in columns if name in release.noise and schema[name].public]
     if noisy:
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             f"cannot match people with records by the noisy column {noisy[0]!r}",
             remedy="ignore the column, or use attacks that assume every record's owner is known",
         )
 
 
-def _everyone(known: AdversaryKnowledge) -> tuple[Table, Ids, Ids]:
+def _everyone(known: api.AdversaryKnowledge) -> tuple[api.Table, api.Ids, api.Ids]:
     """The distinct public records of table and population together, and the position of each one's rows in them."""
     rows = np.arange(len(known.public))
     if known.population is None:
@@ -229,11 +214,11 @@ def _everyone(known: AdversaryKnowledge) -> tuple[Table, Ids, Ids]:
     schema = known.public.schema
     frame = pd.concat([known.public.frame, known.population.frame], ignore_index=True)
     first, where = distinct_rows(frame, schema)
-    together = Table(schema, frame.iloc[first].reset_index(drop=True), np.ones(len(first), dtype=np.int64))
+    together = api.Table(schema, frame.iloc[first].reset_index(drop=True), np.ones(len(first), dtype=np.int64))
     return together, where[: len(rows)], where[len(rows) :]
 
 
-def _posterior(linked: Linked, secret: Column, certainty: Certainty) -> pd.DataFrame:
+def _posterior(linked: Linked, secret: api.Column, certainty: Certainty) -> pd.DataFrame:
     """The posterior of a secret, a row for each public record: all sources combined, the prior where none has any."""
     granted = linked.known.distribution.get(secret.name)
     domain = list(secret.domain)
@@ -251,7 +236,7 @@ def _posterior(linked: Linked, secret: Column, certainty: Certainty) -> pd.DataF
     return pd.DataFrame(posterior[linked.groups], columns=pd.Index(domain))
 
 
-def _by_records(linked: Linked, secret: Column, prior: Floats) -> Floats:
+def _by_records(linked: Linked, secret: api.Column, prior: api.Floats) -> api.Floats:
     """The posterior of each group by its records; NaN if it matches none, or they do not show the secret."""
     silent = np.full((linked.size, len(prior)), np.nan)
     if linked.matches is None or linked.release.records is None or secret.name in linked.release.noise:
@@ -266,7 +251,7 @@ def _by_records(linked: Linked, secret: Column, prior: Floats) -> Floats:
     return np.where((people == 0)[:, None], silent, shares)
 
 
-def _by_trees(linked: Linked, reader: LeafReader) -> Floats:
+def _by_trees(linked: Linked, reader: LeafReader) -> api.Floats:
     """The posterior of each group by all trees, computed once for groups with the same residual tree."""
     silent = np.full(len(reader.prior), np.nan)
     if not linked.residuals:
@@ -274,7 +259,7 @@ def _by_trees(linked: Linked, reader: LeafReader) -> Floats:
     classes = list(dict.fromkeys(linked.class_value))
     own = np.array([classes.index(value) for value in linked.class_value]) if len(classes) > 1 else 0
 
-    def beliefs() -> Iterator[tuple[Floats, Ids]]:
+    def beliefs() -> Iterator[tuple[api.Floats, api.Ids]]:
         for residual, of in zip(linked.residuals, linked.numbers, strict=True):
             keys, which = distinct_ids(of * len(classes) + own)
             numbers, own_class = np.divmod(keys, len(classes))
@@ -288,7 +273,7 @@ def _by_trees(linked: Linked, reader: LeafReader) -> Floats:
     return combine_trees(beliefs(), exact=linked.release.count_semantics == "exact")
 
 
-def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
+def _by_ensemble(linked: Linked, reader: LeafReader) -> api.Floats | None:
     """The posterior of each group by the class that several trees together predict; None where it adds nothing.
 
     People can have several predictions if the trees test columns that the adversary does not know: their posterior is
@@ -300,7 +285,7 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
     silent = np.full(len(reader.prior), np.nan)
     label_rows = [reader.label_row(label) for label in release.classes]
     rows = np.array([silent if row is None else row for row in label_rows])
-    if all(linked.known.schema[name].public for tree in release.trees for name in columns_asked(tree)):
+    if all(linked.known.schema[name].public for tree in release.trees for name in api.columns_asked(tree)):
         own = linked.residuals[: len(release.trees)]
         leaves = lambda: (residual.single_leaves(of) for residual, of in zip(own, linked.numbers, strict=False))  # noqa: E731
         return np.vstack([rows, silent])[classes_at_leaves(release, leaves, linked.size)]
@@ -320,7 +305,7 @@ def _label_weights(labels: Sequence[str | None], classes: Sequence[str]) -> list
     return [sum(each == label for each in labels) / max(len(labels), 1) for label in classes]
 
 
-def _certainty(linked: Linked, secret: str, people: Floats) -> Certainty:
+def _certainty(linked: Linked, secret: str, people: api.Floats) -> Certainty:
     """What of a belief follows from exact counts of people: nothing if somebody may reach no leaf."""
     release = linked.release
     if (
@@ -335,7 +320,7 @@ def _certainty(linked: Linked, secret: str, people: Floats) -> Certainty:
     return "guess" if reads_labels and linked.known.label_accuracies is not None else "certain"
 
 
-def _own_records(linked: Linked, secret: str, people: Floats) -> bool:
+def _own_records(linked: Linked, secret: str, people: api.Floats) -> bool:
     """Does each group match records of its own, as many as its people, that show the secret exactly?"""
     records, found = linked.release.records, linked.matches
     if records is None or found is None or not linked.release.shows_exactly(secret):

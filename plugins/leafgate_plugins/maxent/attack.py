@@ -10,24 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leafgate import api
 from leafgate.algorithms.derivable import mark_unmodelled_scores
-from leafgate.api import (
-    AdversaryKnowledge,
-    AuditorOnly,
-    CategoricalSplit,
-    Column,
-    Floats,
-    GroupBelief,
-    Ids,
-    NumericSplit,
-    Release,
-    SecretBelief,
-)
 from leafgate.kernel.belief import Certainty
 from leafgate_plugins.maxent.counting.posterior import counting_posterior
 from leafgate_plugins.maxent.problem.build import Model, build_model
 from leafgate_plugins.maxent.problem.leaf_constraints import leaf_statistics
-from leafgate_plugins.maxent.problem.problem import Outcome, Problem, SolveSettings
+from leafgate_plugins.maxent.problem.problem import EntropyMaximum, Problem, SolveSettings
 from leafgate_plugins.maxent.problem.split_constraints import SplitConstraints
 from leafgate_plugins.maxent.problem.tree_index import TreeIndex
 from leafgate_plugins.maxent.solve.active_set import solve
@@ -45,8 +34,8 @@ def describe_split_constraint(choices: SplitConstraints, constraint: int, walked
     return f"{where}: the tree asks {_describe_test(inner.node)} and not {other}{how}"
 
 
-def _describe_test(node: NumericSplit | CategoricalSplit) -> str:
-    return f"{node.column} <= {node.at:g}" if isinstance(node, NumericSplit) else node.column
+def _describe_test(node: api.NumericSplit | api.CategoricalSplit) -> str:
+    return f"{node.column} <= {node.at:g}" if isinstance(node, api.NumericSplit) else node.column
 
 
 def describe_leaf(walked: TreeIndex, leaf: int) -> str:
@@ -59,8 +48,8 @@ def describe_leaf(walked: TreeIndex, leaf: int) -> str:
     return f"{path} -> {walked.leaves[leaf].words}"
 
 
-def _describe_answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
-    if isinstance(node, NumericSplit):
+def _describe_answer(node: api.NumericSplit | api.CategoricalSplit, child: int) -> str:
+    if isinstance(node, api.NumericSplit):
         sign = "<" if node.strict else "<="
         return f"{node.column} {sign} {node.at:g}" if child == 0 else f"not {node.column} {sign} {node.at:g}"
     if child == len(node.branches):
@@ -75,8 +64,8 @@ MAX_LEAVES = 4
 """Reachable leaves that the explanation of a group names."""
 
 
-def group_explainer(model: Model, groups: Ids) -> Callable[[int], str]:
-    """What the release says of a group: the leaves its people can reach, of the first tree."""
+def group_explainer(model: Model, groups: api.Ids) -> Callable[[int], str]:
+    """What the release states of a group: the leaves its people can reach, of the first tree."""
 
     def explain(group: int) -> str:
         problem = model.problem
@@ -88,7 +77,7 @@ def group_explainer(model: Model, groups: Ids) -> Callable[[int], str]:
     return explain
 
 
-def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
+def solution_evidence(model: Model, outcome: EntropyMaximum) -> dict[str, Any]:
     """Solver, constraints and optimality gap of a solution; what depends on cells of people is for auditors only."""
     problem = model.problem
     constraints = count_by_kind(problem.linear) | {"internal": sum(map(len, problem.split_constraints))}
@@ -96,23 +85,23 @@ def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
         "solver": outcome.engine,
         "convex": outcome.convex,
         "gap": outcome.gap,
-        "constraints": AuditorOnly({kind: count for kind, count in constraints.items() if count}),
-        "imposed": AuditorOnly(dict(outcome.active)),
-        "missed": AuditorOnly(dict(outcome.violations)),
-        "entropy": AuditorOnly(outcome.entropy),
-        "entropy_at_most": AuditorOnly(outcome.bound),
+        "constraints": api.AuditorOnly({kind: count for kind, count in constraints.items() if count}),
+        "imposed": api.AuditorOnly(dict(outcome.active)),
+        "missed": api.AuditorOnly(dict(outcome.violations)),
+        "entropy": api.AuditorOnly(outcome.entropy),
+        "entropy_at_most": api.AuditorOnly(outcome.bound),
     }
     document |= {f"without_{kind}": reason for kind, reason in problem.left_out.items()}
     if outcome.engine_difference is not None:
         document["engines_apart"] = outcome.engine_difference
     if not outcome.convex:
-        document["starts"] = AuditorOnly(list(outcome.optima))
+        document["starts"] = api.AuditorOnly(list(outcome.optima))
     if outcome.binding:
-        document["because"] = AuditorOnly(_describe_binding(problem, outcome))
+        document["because"] = api.AuditorOnly(_describe_binding(problem, outcome))
     return document
 
 
-def _describe_binding(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
+def _describe_binding(problem: Problem, outcome: EntropyMaximum) -> list[Mapping[str, Any]]:
     """The split constraints with the largest duals, in words."""
     items: list[Mapping[str, Any]] = []
     for each in outcome.binding[:MAX_BINDING]:
@@ -123,8 +112,8 @@ def _describe_binding(problem: Problem, outcome: Outcome) -> list[Mapping[str, A
 
 
 def infer(
-    release: Release, known: AdversaryKnowledge, settings: SolveSettings, *, internal: bool, members: bool
-) -> list[SecretBelief] | list[GroupBelief]:
+    release: api.Release, known: api.AdversaryKnowledge, settings: SolveSettings, *, internal: bool, members: bool
+) -> list[api.SecretBelief] | list[api.GroupBelief]:
     """The posterior of largest entropy for each secret, with the leaves-only posterior as its prior.
 
     Args:
@@ -143,14 +132,14 @@ def infer(
     if not members:
         full = build_model(release, known, internal=internal)
         cost = _cost_of_unknown_members(known, full, solve(full.problem, settings), model, outcome)
-        evidence["cost_of_not_knowing_members"] = AuditorOnly(cost)
+        evidence["cost_of_not_knowing_members"] = api.AuditorOnly(cost)
     leaves = leaves_only(release, known, members, settings)
     return _beliefs(release, model, known, outcome.people, evidence, leaves, others=outcome.alternatives)
 
 
 def infer_counting(
-    release: Release, known: AdversaryKnowledge, *, internal: bool, most_states: int, time_limit: float
-) -> list[SecretBelief] | list[GroupBelief]:
+    release: api.Release, known: api.AdversaryKnowledge, *, internal: bool, most_states: int, time_limit: float
+) -> list[api.SecretBelief] | list[api.GroupBelief]:
     """The posterior when every data set that agrees with the release is equally likely.
 
     Args:
@@ -166,38 +155,38 @@ def infer_counting(
     model = build_model(release, known, internal=internal)
     deadline = time.monotonic() + time_limit
     posterior = counting_posterior(model.problem, seed=known.seed, deadline=deadline, most_states=most_states)
-    evidence: dict[str, Any] = {"exact": posterior.exact, "counted": AuditorOnly(posterior.evidence)}
+    evidence: dict[str, Any] = {"exact": posterior.exact, "counted": api.AuditorOnly(posterior.evidence)}
     evidence |= {f"without_{kind}": reason for kind, reason in model.problem.left_out.items()}
     if posterior.log_data_sets is not None:
-        evidence["log_data_sets"] = AuditorOnly(posterior.log_data_sets)
+        evidence["log_data_sets"] = api.AuditorOnly(posterior.log_data_sets)
     leaves = leaves_only(release, known, True, SolveSettings(time_limit=time_limit))
     certainty: Certainty = "certain" if posterior.exact else "guess"  # true in every data set is true in this one
     return _beliefs(release, model, known, posterior.people, evidence, leaves, certainty=certainty)
 
 
 def _beliefs(
-    release: Release,
+    release: api.Release,
     model: Model,
-    known: AdversaryKnowledge,
-    people: Floats,
+    known: api.AdversaryKnowledge,
+    people: api.Floats,
     evidence: dict[str, Any],
-    leaves: tuple[Model, Floats],
+    leaves: tuple[Model, api.Floats],
     *,
-    others: Sequence[Floats] = (),
+    others: Sequence[api.Floats] = (),
     certainty: Certainty = "guess",
-) -> list[SecretBelief] | list[GroupBelief]:
+) -> list[api.SecretBelief] | list[api.GroupBelief]:
     secrets = [column for column in known.schema.secrets if column.values is not None]
     groups = groups_of(model, known)
     explain = group_explainer(model, groups)
     if not secrets:
-        return [GroupBelief(groups, evidence=evidence, explain=explain)]
+        return [api.GroupBelief(groups, evidence=evidence, explain=explain)]
     bare = replace(known, distribution={})
 
-    def believed(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
+    def believed(model: Model, people: api.Floats, secret: api.Column, known: api.AdversaryKnowledge) -> pd.DataFrame:
         return with_leaf_statistics(posterior_of(model, people, secret, known), model, secret, release)
 
     beliefs = [
-        SecretBelief(
+        api.SecretBelief(
             secret.name,
             believed(model, people, secret, known),
             equivalence_class=groups,
@@ -212,7 +201,7 @@ def _beliefs(
     return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
 
-def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, release: Release) -> pd.DataFrame:
+def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: api.Column, release: api.Release) -> pd.DataFrame:
     """The belief about the class, or what the leaves say as it stands where that is more certain of a value.
 
     Numbers of other people than the table's, or of unknown counting, are no constraints: they could contradict
@@ -234,8 +223,8 @@ def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, re
 
 
 def leaves_only(
-    release: Release, known: AdversaryKnowledge, members: bool, settings: SolveSettings
-) -> tuple[Model, Floats]:
+    release: api.Release, known: api.AdversaryKnowledge, members: bool, settings: SolveSettings
+) -> tuple[Model, api.Floats]:
     """What the leaves say, without the choices of tests and without what else the adversary knows."""
     bare = replace(known, people=None, facts=(), distribution={})
     model = build_model(release, bare, internal=False, members=members)
@@ -243,7 +232,7 @@ def leaves_only(
     return model, people if exact else solve(model.problem, replace(settings, solver="structured")).people
 
 
-def posterior_of(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
+def posterior_of(model: Model, people: api.Floats, secret: api.Column, known: api.AdversaryKnowledge) -> pd.DataFrame:
     """A row for each record of Known, a column for each value of the secret; rows add up to 1."""
     problem, size = model.problem, len(secret.domain)
     strata = problem.strata
@@ -262,7 +251,7 @@ def posterior_of(model: Model, people: Floats, secret: Column, known: AdversaryK
     return pd.DataFrame(values / values.sum(axis=1, keepdims=True), columns=pd.Index(list(secret.domain)))
 
 
-def groups_of(model: Model, known: AdversaryKnowledge) -> Ids:
+def groups_of(model: Model, known: api.AdversaryKnowledge) -> api.Ids:
     """People who can reach the same leaves of each tree are a group, if the class is public those of one class."""
     problem, people = model.problem, model.people
     number = np.unique(problem.strata.leaf, axis=0, return_inverse=True)[1].ravel()
@@ -279,12 +268,12 @@ def groups_of(model: Model, known: AdversaryKnowledge) -> Ids:
 
 
 def _cost_of_unknown_members(
-    known: AdversaryKnowledge, full: Model, full_outcome: Outcome, model: Model, outcome: Outcome
+    known: api.AdversaryKnowledge, full: Model, full_outcome: EntropyMaximum, model: Model, outcome: EntropyMaximum
 ) -> dict[str, float]:
     """Conditional entropy of the class, in nats per person of the table, with and without known membership."""
     weight = known.weight / known.weight.sum()
 
-    def conditional_entropy(model: Model, people: Floats) -> float:
+    def conditional_entropy(model: Model, people: api.Floats) -> float:
         p = posterior_of(model, people, model.target, known).to_numpy()
         return float(weight @ -(p * np.log(p, where=p > 0, out=np.zeros_like(p))).sum(axis=1))
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leafgate.api import hookimpl
 from leafgate.folders import FOLDER_HEAD
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
-
-if TYPE_CHECKING:
-    from leafgate.readers import ModelIR
-
 
 leafgate_api = ">=3,<4"
 
@@ -20,13 +15,6 @@ def sniff(head: bytes) -> bool:
     return head.startswith(FOLDER_HEAD)
 
 
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in a folder that MLflow saved."""
-    from leafgate_plugins.mlflow import reader
-
-    return reader.read(content, place)
-
-
 def texts() -> ReaderTexts:
     """What disclosures of such folders say."""
     from leafgate.readers import read_shape
@@ -34,9 +22,14 @@ def texts() -> ReaderTexts:
     return ReaderTexts(disclosures=read_shape("leafgate_plugins.mlflow").says)
 
 
-TESTED = ("scikit-learn 1.9", "LightGBM, file version v4", "XGBoost 3.4")
 MLFLOW = ModelReader(
-    name="mlflow", sniff=sniff, read=read, max_bytes=2**29, texts=texts, file_format="mlflow", tested=TESTED
+    name="mlflow",
+    sniff=sniff,
+    read=LazyFunction("leafgate_plugins.mlflow.reader:read"),
+    max_bytes=2**29,
+    texts=texts,
+    file_format="mlflow",
+    tested=("scikit-learn 1.9", "LightGBM, file version v4", "XGBoost 3.4"),
 )
 """The folders that MLflow's `save_model` and `log_model` write."""
 

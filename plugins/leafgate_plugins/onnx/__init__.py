@@ -8,13 +8,10 @@ what follows them, `unread` records the rest. `writer` writes models as such fil
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from leafgate.api import hookimpl
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
-
-if TYPE_CHECKING:
-    from leafgate.readers import ModelIR
 
 leafgate_api = ">=3,<4"
 
@@ -29,13 +26,6 @@ def sniff(head: bytes) -> bool:
     return re.match(rb"\x08[\x01-\x1f](\x12|\x1a|\x22|\x2a|\x32|\x3a|\x42|\x28)", head) is not None
 
 
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in an ONNX file."""
-    from leafgate_plugins.onnx import reader
-
-    return reader.read(content, place)
-
-
 def texts() -> ReaderTexts:
     """Words of programs that write ONNX, and why it is not known where missing cells go."""
     from leafgate_plugins.onnx.reader import UNTOLD
@@ -45,20 +35,13 @@ def texts() -> ReaderTexts:
     return ReaderTexts(producers=producers, reasons=(UNTOLD,), disclosures=SHAPE.says)
 
 
-def write(model: ModelIR, original: bytes) -> bytes:
-    """The model as an ONNX file; the `original` file is not needed. See `writer.write`."""
-    from leafgate_plugins.onnx import writer
-
-    return writer.write(model, original)
-
-
 ONNX = ModelReader(
     name="onnx",
     sniff=sniff,
-    read=read,
+    read=LazyFunction("leafgate_plugins.onnx.reader:read"),
     max_bytes=192 * 2**20,
     texts=texts,
-    write=write,
+    write=LazyFunction("leafgate_plugins.onnx.writer:write"),
     suffixes=(".onnx",),
     tested=("skl2onnx 1.16", "skl2onnx 1.18", "skl2onnx 1.20", "OnnxMLTools 1.16", "leafgate"),
 )

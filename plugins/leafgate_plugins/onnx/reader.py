@@ -9,7 +9,7 @@ from leafgate.ir.features import distinct_names
 from leafgate.readers import CategoryCodes, ModelIR, Numeric
 from leafgate_plugins.onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_plugins.onnx.ensembles import KINDS, model_of
-from leafgate_plugins.onnx.graph import Operator, graph_of
+from leafgate_plugins.onnx.graph import graph_of
 from leafgate_plugins.onnx.postprocessing import check_around
 from leafgate_plugins.onnx.preprocessing import features_of
 from leafgate_plugins.onnx.symbolic import Wire, wire
@@ -30,7 +30,9 @@ def read(content: bytes, place: str) -> ModelIR:
     roles = check_around(graph, found[0], place)
     model, width = model_of(found[0], graph, roles, place)
     asked = features_of(graph, found[0], width, place)
-    _check_precision(found[0], asked, place)
+    as_tensors = [result for result in found[0].attributes.values() if isinstance(result, Tensor) and result.numeric]
+    if any((outcome.kind == DOUBLE) != (asked.kind == DOUBLE) for outcome in as_tensors):
+        raise ReleaseError("compares numbers of one precision with those of another", place=place)
     model = _of_columns(model, asked if graph.producer not in {PRODUCER, LABELS_PRODUCER} else _named_by_sets(asked))
     disclosed, texts = unread_content(content, graph, found[0], place, model.classes)
     return replace(
@@ -41,13 +43,6 @@ def read(content: bytes, place: str) -> ModelIR:
         category_lists=category_lists(graph, found[0]),
         other_names=tuple(graph.given),
     )
-
-
-def _check_precision(ensemble: Operator, asked: Wire, place: str) -> None:
-    """Thresholds of double precision are for numbers of double precision."""
-    as_tensors = [result for result in ensemble.attributes.values() if isinstance(result, Tensor) and result.numeric]
-    if any((outcome.kind == DOUBLE) != (asked.kind == DOUBLE) for outcome in as_tensors):
-        raise ReleaseError("compares numbers of one precision with those of another", place=place)
 
 
 def _named_by_sets(asked: Wire) -> Wire:

@@ -2,7 +2,7 @@
 
 A numeric column is an input of doubles, a missing cell NaN; scalers and imputers before the trees go into the
 thresholds. A column of categories is an input of texts, a missing cell the empty text. A LabelEncoder makes of it the
-numbers that the trees ask about: the model's codes, and for each set that a test asks about 1 for its values.
+numbers that the trees test: the model's codes, and for each set that a test reads, 1 for its values.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leafgate.api import Floats, Ids, InconclusiveError, ReleaseError
+from leafgate.api import Floats, Ids, InconclusiveError, Mask, ReleaseError
 from leafgate.lazy_loading import install_command
 from leafgate.models.exposure.categories import drop_unused_categories
 from leafgate.models.lowering.tests import Split, invert_threshold, splits_in
@@ -26,15 +25,14 @@ from leafgate_plugins.onnx.written_features import (
     ML,
     OTHER_FORMAT,
     PLACE,
-    Asked,
     Columns,
     Question,
+    WrittenFeature,
     add_features,
     asked_of,
     questions_of,
 )
 
-Flags = NDArray[np.bool_]
 IR_VERSION, OPSET, ML_OPSET = 8, 17, 3
 MOST = sys.float_info.max
 WEIGHT_BITS = 2.0**20
@@ -53,7 +51,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
         original: Not needed.
 
     Raises:
-        ReleaseError: the trees ask about sets of scaled numbers, a feature is not known by its column, a leaf says no
+        ReleaseError: the trees test sets of scaled numbers, a feature is not known by its column, a leaf says no
             class, or counts of classes are added up.
         InconclusiveError: onnx is not installed.
     """
@@ -115,7 +113,9 @@ def _as_sum(model: ModelIR) -> ModelIR:
         if (says.sum(axis=1) <= 0).any():
             raise ReleaseError("has a leaf that says no class", place=PLACE)
         if labels:
-            says = np.eye(len(model.classes))[says.argmax(axis=1)] * _weight_of_vote(number)
+            # 1 over the number of trees, or a little less, so that adding up votes rounds nothing
+            scale = WEIGHT_BITS * 2.0 ** math.ceil(math.log2(number))
+            says = np.eye(len(model.classes))[says.argmax(axis=1)] * (math.floor(scale / number) / scale)
         else:
             says = says / says.sum(axis=1, keepdims=True) if model.values == "counts" else says
             says = says / number if number > 1 else says
@@ -148,17 +148,13 @@ def _of_second(tree: TreeIR) -> Floats:
     return tree.values[:, 1:] - tree.values[:, :1]
 
 
-def _weight_of_vote(trees: int) -> float:
-    """1 over the number of trees, or a little less, so that adding up votes rounds nothing."""
-    scale = WEIGHT_BITS * 2.0 ** math.ceil(math.log2(trees))
-    return math.floor(scale / trees) / scale
-
-
 def _filled(tree: TreeIR, values: Floats) -> TreeIR:
     return replace(tree, values=values, counts=None, size=None, numbers=())
 
 
-def _written(model: ModelIR, tree: TreeIR, asked: Mapping[Question, Asked], position: Mapping[Question, int]) -> TreeIR:
+def _written(
+    model: ModelIR, tree: TreeIR, asked: Mapping[Question, WrittenFeature], position: Mapping[Question, int]
+) -> TreeIR:
     """The tree over the features of the file, with tests of doubles alone."""
     inner = tree.feature != LEAF
     threshold, missing_low = np.zeros(tree.nodes), np.where(inner, tree.flag("missing_low"), False)
@@ -203,7 +199,7 @@ def _between_codes(codes: Mapping[float, float], split: Split) -> float:
     return sum(split.low(code) for code in codes) - 0.5
 
 
-def doubles_going_low(thresholds: Floats, strict: Flags, float32: Flags) -> Floats:
+def doubles_going_low(thresholds: Floats, strict: Mask, float32: Mask) -> Floats:
     """For each test the largest double that goes low.
 
     Args:
@@ -227,7 +223,7 @@ def _node_lists(trees: Sequence[TreeIR], proto: Any, helper: Any) -> dict[str, A
     """The lists of nodes of all trees."""
     leaf = np.concatenate([tree.feature == LEAF for tree in trees])
 
-    def joined(arrays: Sequence[Ids | Flags]) -> list[int]:
+    def joined(arrays: Sequence[Ids | Mask]) -> list[int]:
         return [int(number) for number in np.where(leaf, 0, np.concatenate(arrays))]
 
     thresholds = np.where(leaf, 0.0, np.concatenate([tree.threshold for tree in trees])).tolist()

@@ -35,8 +35,8 @@ class Coding:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A feature as the trees of the file ask about it.
+class WrittenFeature:
+    """A feature as the trees of the file test it.
 
     Attributes:
         column: The column that it is made of.
@@ -53,7 +53,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Question:
-    """What a test asks about: a feature of the model, or whether its code is in a set."""
+    """What a test reads: a feature of the model, or whether its code is in a set."""
 
     feature: int
     chosen: frozenset[str | float] | None = None
@@ -94,10 +94,10 @@ class Columns:
         return column
 
 
-def asked_of(model: ModelIR) -> dict[Question, Asked]:
-    """What the trees ask about, in the model's order: columns of numbers first, then what is made of categories.
+def asked_of(model: ModelIR) -> dict[Question, WrittenFeature]:
+    """What the trees test, in the model's order: columns of numbers first, then what is made of categories.
 
-    A feature that no tree asks about, and of which the model says no more than its name, stays a column of numbers: a
+    A feature that no tree tests, and of which the model says no more than its name, stays a column of numbers: a
     policy may say what it is.
     """
     questions = {each for tree in model.trees for each in questions_of(tree) if each is not None}
@@ -114,7 +114,7 @@ def asked_of(model: ModelIR) -> dict[Question, Asked]:
     texts |= {each.column for each in found.values() if each.coding is not None and not each.coding.seen}
     looked_up = {each.column for each in found.values() if each.coding is not None and each.coding.seen}
     named = {
-        Question(i): Asked(name)
+        Question(i): WrittenFeature(name)
         for i, (name, one) in enumerate(zip(model.features, origins, strict=True))
         if one == Numeric(name) or (isinstance(one, Numeric) and one.column == name and name in looked_up)
     }
@@ -133,7 +133,7 @@ def _sends_zero_apart(model: ModelIR, feature: int, origin: Numeric) -> bool:
 
 
 def questions_of(tree: TreeIR) -> list[Question | None]:
-    """What each node asks about; None of leaves."""
+    """What each node tests; None of leaves."""
     float32, missing_low = tree.flag("float32").tolist(), tree.flag("missing_low").tolist()
     return [
         None
@@ -145,27 +145,27 @@ def questions_of(tree: TreeIR) -> list[Question | None]:
     ]
 
 
-def _feature(question: Question, origin: Origin, texts: Collection[str]) -> Asked:
+def _feature(question: Question, origin: Origin, texts: Collection[str]) -> WrittenFeature:
     """How what is asked about is made of a column; `texts` are the columns that are known to be of texts."""
     chosen = question.chosen
     if isinstance(origin, CategoryCodes):
-        return _of_codes(origin) if chosen is None else Asked(origin.column, _of_set(origin, chosen, question))
+        return _of_codes(origin) if chosen is None else WrittenFeature(origin.column, _of_set(origin, chosen, question))
     if isinstance(origin, Numeric) and chosen is not None and all(isinstance(each, str) for each in chosen):
-        return Asked(origin.column, _of_set(CategoryCodes(origin.column), chosen, question))
+        return WrittenFeature(origin.column, _of_set(CategoryCodes(origin.column), chosen, question))
     if isinstance(origin, Numeric) and chosen is not None:
-        return Asked(origin.column, _of_numbers(origin, chosen, question))
+        return WrittenFeature(origin.column, _of_numbers(origin, chosen, question))
     if chosen is not None:
         raise ReleaseError("asks about sets of what is no column", place=PLACE, remedy=OTHER_FORMAT)
     if isinstance(origin, MissingIndicator) and origin.column in texts:
-        return Asked(origin.column, Coding({}, 1.0, 0.0))
+        return WrittenFeature(origin.column, Coding({}, 1.0, 0.0))
     if isinstance(origin, Numeric | MissingIndicator):
-        return Asked(origin.column)
+        return WrittenFeature(origin.column)
     raise ReleaseError(
         f"its feature number {question.feature} is made in a way that is not known", place=PLACE, remedy=OTHER_FORMAT
     )
 
 
-def _of_codes(origin: CategoryCodes) -> Asked:
+def _of_codes(origin: CategoryCodes) -> WrittenFeature:
     """The model's codes, or the place of each among all codes where single precision rounds one."""
     codes = {*origin.codes.values(), *(each for each in (origin.otherwise, origin.missing) if each is not None)}
     ordered = sorted(code for code in codes if not math.isnan(code))
@@ -176,7 +176,7 @@ def _of_codes(origin: CategoryCodes) -> Asked:
     texts = {value: written.get(code, math.nan) for value, code in origin.codes.items()}
     other = 0.0 if origin.otherwise is None else written.get(origin.otherwise, math.nan)
     missing = other if origin.missing is None else written.get(origin.missing, math.nan)
-    return Asked(
+    return WrittenFeature(
         origin.column, Coding(texts, missing, other, origin.lookup_precision, origin.fill_value), written=written
     )
 
@@ -202,7 +202,7 @@ def _of_numbers(origin: Numeric, chosen: frozenset[str | float], question: Quest
     return Coding(texts, float(missing), 0.0, "single")
 
 
-def add_features(columns: Columns, asked: Mapping[Question, Asked], proto: Any, helper: Any) -> str:
+def add_features(columns: Columns, asked: Mapping[Question, WrittenFeature], proto: Any, helper: Any) -> str:
     """Adds the operators that make all features of their columns; the name of the features one after another."""
     numbers = [
         _add_sparse(columns, each.sparse, proto, helper) if each.sparse else columns.given(each.column, proto.DOUBLE)

@@ -7,13 +7,10 @@ several children into binary trees, `reader` builds the model, `unread` records 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from leafgate.api import hookimpl
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
-
-if TYPE_CHECKING:
-    from leafgate.readers import ModelIR
 
 leafgate_api = ">=3,<4"
 
@@ -24,13 +21,6 @@ def sniff(head: bytes) -> bool:
     return text[:1] == b"<" and re.search(rb"<(!DOCTYPE\s+)?(\w+:)?PMML\b", head) is not None
 
 
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in a PMML file."""
-    from leafgate_plugins.pmml import reader
-
-    return reader.read(content, place)
-
-
 def texts() -> ReaderTexts:
     """Words of programs that write PMML, and why it is not known where missing cells go."""
     from leafgate_plugins.pmml.reader import REASONS
@@ -39,7 +29,13 @@ def texts() -> ReaderTexts:
     return ReaderTexts(producers=PROGRAMS, reasons=REASONS, disclosures=SHAPE.says)
 
 
-PMML = ModelReader(name="pmml", sniff=sniff, read=read, texts=texts, tested=("SkLearn2PMML package",))
+PMML = ModelReader(
+    name="pmml",
+    sniff=sniff,
+    read=LazyFunction("leafgate_plugins.pmml.reader:read"),
+    texts=texts,
+    tested=("SkLearn2PMML package",),
+)
 """A tree, or a mining model of trees, of PMML 4."""
 
 

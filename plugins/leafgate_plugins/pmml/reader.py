@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leafgate import readers
 from leafgate.api import Combine, FileDisclosure, Floats, ReleaseError
 from leafgate.kernel.tree import MAX_DEPTH
-from leafgate.readers import (
-    NO_SAMPLING,
-    CategoryList,
-    LeafValueKind,
-    ModelIR,
-    NumberKind,
-    Sampling,
-    TreeIR,
-    parse_bounded_xml,
-    parse_number,
-)
 from leafgate_plugins.pmml.fields import CASTS, Field, casts_of, fields_of, predicate_of
 from leafgate_plugins.pmml.trees import Missing, PmmlNode, Walk, fields_in
 from leafgate_plugins.pmml.unread import SHAPE, unread_content
@@ -55,9 +45,9 @@ REASONS = (NOTHING, "the model weighs several leaves for those (aggregateNodes, 
 """Why it is not known where people with missing cells go."""
 
 
-def read(content: bytes, place: str) -> ModelIR:
+def read(content: bytes, place: str) -> readers.ModelIR:
     """The model, not yet checked. Numbers are compared in the precision that the data dictionary gives them."""
-    root = parse_bounded_xml(content, place)
+    root = readers.parse_bounded_xml(content, place)
     models = list(named(root, "TreeModel", "MiningModel"))
     if name_of(root) != "PMML" or len(models) != 1:
         raise ReleaseError("must hold one TreeModel or MiningModel", place=place)
@@ -77,14 +67,15 @@ def read(content: bytes, place: str) -> ModelIR:
     if len({(field.name, field.single, field.widened) for field in asked}) > len(names):
         raise ReleaseError("asks about one field in several precisions, which is not read", place=here, remedy=CASTS)
     untold = _untold(parts, bool(classes) and combine != "mean_per_tree")
-    kind: NumberKind = "rows" if len(parts) == 1 else "draws"
+    kind: readers.NumberKind = "rows" if len(parts) == 1 else "draws"
     walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _leaf_values(walks, classes, combine, here)
     trees = tuple(replace(tree, values=tree.values * factor + (combine != "sum") * constant) for tree in trees)
     disclosed = _disclosed(roots, trees)
     has_counts = any(item.level == "counts" for item in disclosed)
     unread, texts = unread_content(root, content, has_counts, {*names, target})
-    return ModelIR(
+    items = [app.get("name", "") for header in named(root, "Header") for app in named(header, "Application")]
+    return readers.ModelIR(
         format="pmml",
         features=names,
         classes=classes,
@@ -95,22 +86,24 @@ def read(content: bytes, place: str) -> ModelIR:
         counted="exact" if len(trees) == 1 and _has_whole_counts(trees[0]) else "unknown",
         discloses=(*disclosed, *unread),
         texts=texts,
-        producer=_producer(root),
+        producer=f"PMML {root.get('version', '')[:10]}" + (f", {items[0][:60]}" if items else ""),
         category_lists=_category_lists(root),
         other_names=tuple(fields),
         unspecified_missing=untold,
-        sampling=NO_SAMPLING if len(parts) == 1 else Sampling(draws=1.0),  # trees of one forest may be of a bootstrap
+        sampling=readers.NO_SAMPLING
+        if len(parts) == 1
+        else readers.Sampling(draws=1.0),  # trees of one forest may be of a bootstrap
     )
 
 
-def _category_lists(root: Element) -> tuple[CategoryList, ...]:
+def _category_lists(root: Element) -> tuple[readers.CategoryList, ...]:
     """The values of every field of the data dictionary, and the ends of its intervals."""
     declared = [field for dictionary in named(root, "DataDictionary") for field in named(dictionary, "DataField")]
     values = ((field.get("name", ""), [each.get("value", "") for each in named(field, "Value")]) for field in declared)
     ends = ((field.get("name", ""), frozenset(_ends(field))) for field in declared)
     return (
-        *(CategoryList(name, frozenset(result)) for name, result in values if result),
-        *(CategoryList(name, result, numbers=True) for name, result in ends if result),
+        *(readers.CategoryList(name, frozenset(result)) for name, result in values if result),
+        *(readers.CategoryList(name, result, numbers=True) for name, result in ends if result),
     )
 
 
@@ -118,7 +111,7 @@ def _ends(field: Element) -> Iterator[str]:
     """The finite ends of a field's intervals, as they are written."""
     for interval in named(field, "Interval"):
         margins = (interval.get("leftMargin", ""), interval.get("rightMargin", ""))
-        yield from (text for text in margins if math.isfinite(parse_number(text)))
+        yield from (text for text in margins if math.isfinite(readers.parse_number(text)))
 
 
 def _target(model: Element, place: str) -> str:
@@ -282,8 +275,8 @@ def _asked(node: PmmlNode) -> list[Field]:
 
 
 def _walk(
-    part: Element, node: PmmlNode, names: Sequence[str], ever_missing: bool, kind: NumberKind, place: str
-) -> TreeIR:
+    part: Element, node: PmmlNode, names: Sequence[str], ever_missing: bool, kind: readers.NumberKind, place: str
+) -> readers.TreeIR:
     how = part.get("missingValueStrategy", "none")
     if how not in MISSING:
         raise ReleaseError(f"treats missing values by {how[:40]!r}, which is not read", place=place)
@@ -294,8 +287,8 @@ def _walk(
 
 
 def _leaf_values(
-    trees: Sequence[TreeIR], classes: Sequence[str], combine: str, place: str
-) -> tuple[LeafValueKind, tuple[TreeIR, ...]]:
+    trees: Sequence[readers.TreeIR], classes: Sequence[str], combine: str, place: str
+) -> tuple[readers.LeafValueKind, tuple[readers.TreeIR, ...]]:
     """Labels, with the counts beside them; shares where those are put together."""
     if not classes:
         return "values", tuple(trees)
@@ -312,14 +305,14 @@ def _leaf_values(
     return "labels", tuple(replace(tree, values=tree.values[:, :k]) for tree in trees)
 
 
-def _has_whole_counts(tree: TreeIR) -> bool:
+def _has_whole_counts(tree: readers.TreeIR) -> bool:
     if tree.counts is None:
         return False
     counts = np.nan_to_num(tree.counts)
     return bool((counts == np.rint(counts)).all() and counts.max() > 1)
 
 
-def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[TreeIR]) -> list[FileDisclosure]:
+def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[readers.TreeIR]) -> list[FileDisclosure]:
     waiting, counted, shared = list(roots), False, False
     while waiting:
         node = waiting.pop()
@@ -338,8 +331,3 @@ def _untold(parts: Sequence[Element], labels: bool) -> str:
     last = all(part.get("noTrueChildStrategy") == "returnLastPrediction" for part in parts)
     nothing = "nullPrediction" in how or ("none" in how and not last)
     return "" if labels or not nothing else NOTHING
-
-
-def _producer(root: Element) -> str:
-    items = [app.get("name", "") for header in named(root, "Header") for app in named(header, "Application")]
-    return f"PMML {root.get('version', '')[:10]}" + (f", {items[0][:60]}" if items else "")

@@ -59,16 +59,17 @@ def unread_content(
 ) -> tuple[list[FileDisclosure], frozenset[str]]:
     """What the document discloses besides the model, and its short texts.
 
-    `counted` where the counts of its nodes are disclosed already; `asked` are the fields that tests ask about, and the
+    `counted` where the counts of its nodes are disclosed already; `asked` are the fields that tests read, and the
     one that is predicted.
     """
     intervals = sum(name_of(each) == "Interval" for each in root.iter())
     of_fields = sum(len(list(named(each, "Interval"))) for each in root.iter() if name_of(each) == "DataField")
+    items = (field.get("name", "") for dictionary in named(root, "DataDictionary") for field in dictionary)
     parts = {
         "recordCount": not counted and _has_sizes(root),
         "Interval": 0 < intervals == of_fields,
         "Interval elsewhere": intervals != of_fields,
-        "DataField": _unused_fields(root, asked),
+        "DataField": len({name for name in items if name and name not in asked}),
     }
     tracker = UnreadTracker()
     _check_elements(tracker, root)
@@ -125,12 +126,6 @@ def _check_bytes(tracker: UnreadTracker, content: bytes) -> None:
     for prefix, place in SPACES.findall(plain):
         if len(prefix) > PREFIX or not SPACE.fullmatch(place):
             tracker.add_text("a namespace that is none of PMML's", prefix + place)
-
-
-def _unused_fields(root: Element, asked: Collection[str]) -> int:
-    """How many fields are declared that no test asks about."""
-    items = (field.get("name", "") for dictionary in named(root, "DataDictionary") for field in dictionary)
-    return len({name for name in items if name and name not in asked})
 
 
 def _check_fields(tracker: UnreadTracker, root: Element) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,10 @@ from leafgate.api import BuildResult, NoReleaseError, Release, Table
 from leafgate.kernel.release import NaiveBayes
 from leafgate_plugins.ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_plugins.ppdtc45.growing import grow_by_probability
+from leafgate_plugins.ppdtc45.options import Ppdtc45
 from leafgate_plugins.ppdtc45.party import SystemCoins
 from leafgate_plugins.ppdtc45.shared import SharedRecords, noise_laws, share_table
 from leafgate_plugins.ppdtc45.split_methods import Learner, choose_theta, direct_tree, matched_tree, threshold_tree
-
-if TYPE_CHECKING:
-    from leafgate_plugins.ppdtc45.options import Ppdtc45
-
 
 FLOOR = 1e-2
 """Smallest variance within a class, as a share of the variance of the shared numbers."""

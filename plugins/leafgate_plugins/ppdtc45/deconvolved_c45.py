@@ -10,23 +10,8 @@ from typing import Literal
 import numpy as np
 
 from leafgate.api import Codes, Floats, Node
-from leafgate_plugins.ppdtc45.em import (
-    Densities,
-    class_densities,
-    mixture_densities,
-    mixture_predicts_better,
-    noisy_columns,
-)
+from leafgate_plugins.ppdtc45 import em, split_methods
 from leafgate_plugins.ppdtc45.shared import SharedRecords
-from leafgate_plugins.ppdtc45.split_methods import (
-    ExpectedNode,
-    Learner,
-    Split,
-    best_cut,
-    choose_split,
-    prune_expected,
-    to_tree,
-)
 
 Groups = Literal["auto"] | int
 
@@ -39,7 +24,7 @@ class Distributions:
     """Possible cuts and expected numbers of people: `densities` over cells with these `edges` of each column."""
 
     edges: Sequence[Floats]
-    densities: Densities
+    densities: em.Densities
     n_classes: int
 
     @cached_property
@@ -54,7 +39,7 @@ class Distributions:
 
 
 @dataclass(kw_only=True)
-class BoxNode(ExpectedNode):
+class BoxNode(split_methods.ExpectedNode):
     """A box of originals: for each column the edges it begins and ends at; `people` expected of each group."""
 
     begins: Codes
@@ -62,7 +47,9 @@ class BoxNode(ExpectedNode):
     people: Floats
 
 
-def deconvolved_tree(shared: SharedRecords, learner: Learner, groups: Groups, rng: np.random.Generator) -> Node:
+def deconvolved_tree(
+    shared: SharedRecords, learner: split_methods.Learner, groups: Groups, rng: np.random.Generator
+) -> Node:
     """The tree for original numbers; on its leaves the people expected there, rounded.
 
     Within a group of one class, columns are taken as independent. Then a box of originals holds, of each group, its
@@ -84,23 +71,25 @@ def deconvolved_tree(shared: SharedRecords, learner: Learner, groups: Groups, rn
             box.children = children = _split_box(distributions, box, box.split)
             waiting.extend(children)
     if learner.confidence is not None:
-        prune_expected(root, learner.confidence)
-    return to_tree(root, shared.schema)
+        split_methods.prune_expected(root, learner.confidence)
+    return split_methods.to_tree(root, shared.schema)
 
 
 def reconstruct_distributions(shared: SharedRecords, groups: Groups, rng: np.random.Generator) -> Distributions:
     """How the originals are distributed, in so many groups a class."""
-    axes, n_classes = noisy_columns(shared), len(shared.schema.classes)
+    axes, n_classes = em.noisy_columns(shared), len(shared.schema.classes)
     if groups == "auto":
-        groups = 2 if mixture_predicts_better(axes, shared.numbers, shared.classes, n_classes, rng) else 1
+        groups = 2 if em.mixture_predicts_better(axes, shared.numbers, shared.classes, n_classes, rng) else 1
     if groups == 1:
-        result = class_densities(axes, shared.classes, n_classes)
+        result = em.class_densities(axes, shared.classes, n_classes)
     else:
-        result = mixture_densities(axes, shared.numbers, shared.classes, n_classes, groups, rng)
+        result = em.mixture_densities(axes, shared.numbers, shared.classes, n_classes, groups, rng)
     return Distributions([axis.edges for axis in axes], result, n_classes)
 
 
-def _best_split(distributions: Distributions, box: BoxNode, learner: Learner) -> Split | None:
+def _best_split(
+    distributions: Distributions, box: BoxNode, learner: split_methods.Learner
+) -> split_methods.Split | None:
     splits = []
     for column, (edges, below) in enumerate(zip(distributions.edges, distributions.below, strict=True)):
         begin, end = box.begins[column], box.ends[column]
@@ -108,11 +97,11 @@ def _best_split(distributions: Distributions, box: BoxNode, learner: Learner) ->
         part = below[:, begin + 1 : end] - below[:, [begin]]
         share = np.divide(part, inside[:, None], where=inside[:, None] > 0, out=np.zeros_like(part))
         low = (share * box.people[:, None]).T @ distributions.classes
-        splits.append(best_cut(column, edges[begin + 1 : end], low, box.counts, learner.min_leaf))
-    return choose_split(splits, average_gain=learner.average_gain)
+        splits.append(split_methods.best_cut(column, edges[begin + 1 : end], low, box.counts, learner.min_leaf))
+    return split_methods.choose_split(splits, average_gain=learner.average_gain)
 
 
-def _split_box(distributions: Distributions, box: BoxNode, split: Split) -> tuple[BoxNode, BoxNode]:
+def _split_box(distributions: Distributions, box: BoxNode, split: split_methods.Split) -> tuple[BoxNode, BoxNode]:
     middle = box.begins[split.column] + 1 + split.place
     begins, ends = box.begins.copy(), box.ends.copy()
     begins[split.column] = ends[split.column] = middle

@@ -6,32 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, model_validator
 
-from leafgate.api import (
-    BuildResult,
-    InconclusiveError,
-    OpenProbability,
-    PositiveFloat,
-    PositiveInt,
-    ReleaseAtLeast,
-    Score,
-    ScoringContext,
-    Strict,
-    TreeBuilder,
-    lazy,
-)
+from leafgate import api
 from leafgate.kernel.noise import Law
 from leafgate.kernel.options import PruningConfidence
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.api import Table
     from leafgate_plugins.ppdtc45 import builder, scoring
 else:
     np, builder, scoring = (
-        lazy("numpy"),
-        lazy("leafgate_plugins.ppdtc45.builder"),
-        lazy("leafgate_plugins.ppdtc45.scoring"),
+        api.lazy("numpy"),
+        api.lazy("leafgate_plugins.ppdtc45.builder"),
+        api.lazy("leafgate_plugins.ppdtc45.scoring"),
     )
 
 
@@ -60,16 +47,16 @@ def _theta(document: Any) -> Any:
 
 PerColumn = Annotated[
     float | dict[str, float],
-    PlainValidator(_per_column, json_schema_input_type=PositiveFloat | dict[str, PositiveFloat]),
+    PlainValidator(_per_column, json_schema_input_type=api.PositiveFloat | dict[str, api.PositiveFloat]),
 ]
 Theta = Annotated[
     float | Literal["auto"],
-    PlainValidator(_theta, json_schema_input_type=OpenProbability | Literal["auto"]),
+    PlainValidator(_theta, json_schema_input_type=api.OpenProbability | Literal["auto"]),
 ]
 KINDS = ("snr", "deviation", "half_width", "privacy")
 
 
-class NoiseOptions(Strict):
+class NoiseOptions(api.Strict):
     """Which law, and how much: one number for every column of numbers, or a number for each of them."""
 
     law: Law = Field("gaussian", description="Gaussian, or uniform between -a and a.")
@@ -106,10 +93,10 @@ class NoiseOptions(Strict):
         return frozenset(given) if isinstance(given, dict) else frozenset()
 
 
-class Ppdtc45(TreeBuilder):
+class Ppdtc45(api.TreeBuilder):
     """Share records whose numbers have noise on them, and learn from these a classifier of records without noise.
 
-    The release holds the model, the noise laws, and the shared records: they are what is really published.
+    The release contains the model, the noise laws, and the shared records: they are what is really published.
     """
 
     use: Literal["ppdtc45"] = "ppdtc45"
@@ -127,7 +114,7 @@ class Ppdtc45(TreeBuilder):
         description="Of `threshold`: how sure a person must be below a cut; by default `auto`, by held-out people.",
     )
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")
-    min_leaf: PositiveInt = Field(2, description="People that both sides of a cut must have.")
+    min_leaf: api.PositiveInt = Field(2, description="People that both sides of a cut must have.")
     penalty: bool = Field(
         True,
         description="Of `threshold` and `matched`, as in release 8: columns pay for many cuts, and no side is small.",
@@ -181,11 +168,11 @@ class Ppdtc45(TreeBuilder):
     def described(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
 
-    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
+    def build(self, table: api.Table, rng: np.random.Generator) -> api.BuildResult:
         return builder.build(self, table, rng)
 
 
-class AccuracyOnPerturbed(ReleaseAtLeast):
+class AccuracyOnPerturbed(api.ReleaseAtLeast):
     """The share of the people in `data.test` whose class is predicted from their shared numbers."""
 
     use: Literal["accuracy_on_perturbed"] = "accuracy_on_perturbed"
@@ -201,17 +188,17 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         """People predicted rightly over people; where the test table is original, noise is drawn by the policy's seed.
 
         Raises InconclusiveError without a test table, without noise, and without a model of the kind asked for.
         """
         table, release = case.require_test(), case.release
         if not release.noise:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "the release publishes no noise law", remedy="this is for releases of shared numbers"
             )
         rng = np.random.default_rng(case.known.seed)
         test = table if case.noisy_test else scoring.perturb_test_table(table, release, rng)
         right = scoring.predict_perturbed(release, test, self.paths, rng) == test.codes(release.target)
-        return Score(float(test.weight[right].sum() / test.total_weight), sensitivity=1 / test.total_weight)
+        return api.Score(float(test.weight[right].sum() / test.total_weight), sensitivity=1 / test.total_weight)

@@ -7,22 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from leafgate import api
 from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
 from leafgate.algorithms.prediction import predict
-from leafgate.api import (
-    CategoricalSplit,
-    Codes,
-    Floats,
-    InconclusiveError,
-    Leaf,
-    Node,
-    Noise,
-    NumericSplit,
-    Release,
-    Schema,
-    Table,
-    make_table,
-)
 from leafgate.kernel.release import NaiveBayes
 from leafgate_plugins.ppdtc45.shared import SharedRecords
 
@@ -30,19 +17,19 @@ Box = Mapping[str, tuple[float, float]]
 """For each column that was asked, what it is above and what it is up to."""
 
 
-def leaf_boxes(tree: Node) -> Iterator[tuple[Leaf, Box]]:
+def leaf_boxes(tree: api.Node) -> Iterator[tuple[api.Leaf, Box]]:
     """Every leaf of a tree of cuts with the numbers that reach it."""
-    waiting: list[tuple[Node, Box]] = [(tree, {})]
+    waiting: list[tuple[api.Node, Box]] = [(tree, {})]
     while waiting:
         node, box = waiting.pop()
         match node:
-            case Leaf():
+            case api.Leaf():
                 yield node, box
-            case NumericSplit():
+            case api.NumericSplit():
                 low, high = box.get(node.column, (-np.inf, np.inf))
                 waiting.append((node.high, {**box, node.column: (max(low, node.at), high)}))
                 waiting.append((node.low, {**box, node.column: (low, min(high, node.at))}))
-            case CategoricalSplit():
+            case api.CategoricalSplit():
                 raise TypeError("a tree of numeric splits has no categorical split")
 
 
@@ -54,10 +41,10 @@ class ReconstructedRecords:
     """
 
     shared: SharedRecords
-    edges: Mapping[str, Floats]
-    below: Mapping[str, Floats]
+    edges: Mapping[str, api.Floats]
+    below: Mapping[str, api.Floats]
 
-    def chance_below(self, column: str, at: float) -> Floats:
+    def chance_below(self, column: str, at: float) -> api.Floats:
         """Everybody's chance that the original number is not above `at`."""
         edges, below = self.edges[column], self.below[column]
         cell = int(np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2))
@@ -67,8 +54,8 @@ class ReconstructedRecords:
 
 def reconstruct_records(shared: SharedRecords) -> ReconstructedRecords:
     """The posterior of every original number, from the noise laws and the reconstructed class densities."""
-    edges: dict[str, Floats] = {}
-    below: dict[str, Floats] = {}
+    edges: dict[str, api.Floats] = {}
+    below: dict[str, api.Floats] = {}
     for i, column in enumerate(shared.schema.features):
         numbers, noise = shared.numbers[:, i], shared.noise[column.name]
         ends = edges[column.name] = cells_between(numbers, noise, column.bounds)
@@ -81,7 +68,7 @@ def reconstruct_records(shared: SharedRecords) -> ReconstructedRecords:
     return ReconstructedRecords(shared, edges, below)
 
 
-def expected_accuracy(tree: Node, judges: ReconstructedRecords) -> float:
+def expected_accuracy(tree: api.Node, judges: ReconstructedRecords) -> float:
     """How many of the judges, in expectation, a tree for original numbers says the class of: 0 to 1.
 
     Departure: the columns of one person are taken as independent given class and shared numbers.
@@ -97,34 +84,34 @@ def expected_accuracy(tree: Node, judges: ReconstructedRecords) -> float:
 
 
 def classify_along_random_paths(
-    tree: Node,
-    numbers: Mapping[str, Floats],
-    noise: Mapping[str, Noise],
+    tree: api.Node,
+    numbers: Mapping[str, api.Floats],
+    noise: Mapping[str, api.Noise],
     classes: tuple[str, ...],
     rng: np.random.Generator,
-) -> Codes:
+) -> api.Codes:
     """Each person's class at the end of a path where every test of the tree (for originals) is decided by chance.
 
     Source: Liu, Kantarcioglu, Thuraisingham, section 6.6, Algorithm 4: low with p_S1(w|t) = 1 - F_R(w - t).
     """
     people = len(next(iter(numbers.values())))
     found = np.zeros(people, dtype=np.int64)
-    waiting: list[tuple[Node, Codes]] = [(tree, np.arange(people))]
+    waiting: list[tuple[api.Node, api.Codes]] = [(tree, np.arange(people))]
     while waiting:
         node, rows = waiting.pop()
         match node:
-            case Leaf():
+            case api.Leaf():
                 found[rows] = classes.index(node.label or classes[0])
-            case NumericSplit():
+            case api.NumericSplit():
                 chance = 1 - noise[node.column].below(numbers[node.column][rows] - node.at)
                 low = rng.random(len(rows)) <= chance
                 waiting += [(node.high, rows[~low]), (node.low, rows[low])]
-            case CategoricalSplit():
+            case api.CategoricalSplit():
                 raise TypeError("a tree of numeric splits has no categorical split")
     return found
 
 
-def perturb_test_table(table: Table, release: Release, rng: np.random.Generator) -> Table:
+def perturb_test_table(table: api.Table, release: api.Release, rng: np.random.Generator) -> api.Table:
     """Everybody in the table as they would share themselves under the release's noise."""
     table = table.without_key
     origins = np.repeat(np.arange(len(table)), table.weight)
@@ -132,10 +119,10 @@ def perturb_test_table(table: Table, release: Release, rng: np.random.Generator)
     for name, noise in release.noise.items():
         frame[name] = noise.added(frame[name].to_numpy(dtype=np.float64), rng)
     columns = (replace(c, bounds=None, bins=None) if c.name in release.noise else c for c in table.schema.columns)
-    return make_table(Schema(tuple(columns)), frame)
+    return api.make_table(api.Schema(tuple(columns)), frame)
 
 
-def predict_perturbed(release: Release, test: Table, paths: str, rng: np.random.Generator) -> np.ndarray:
+def predict_perturbed(release: api.Release, test: api.Table, paths: str, rng: np.random.Generator) -> np.ndarray:
     """The code of the class predicted for each row of a test table whose numbers have noise; shape (n_rows,).
 
     Raises InconclusiveError where the release has no model of the kind asked for (`paths`: `cuts` or `random`).
@@ -145,15 +132,17 @@ def predict_perturbed(release: Release, test: Table, paths: str, rng: np.random.
     if paths == "random" and release.trees:
         people = np.repeat(np.arange(len(test)), test.weight)
         if len(people) > len(test):
-            raise InconclusiveError("people of the test table share all their numbers; random paths are of one person")
+            raise api.InconclusiveError(
+                "people of the test table share all their numbers; random paths are of one person"
+            )
         numbers = {name: test.numbers(name) for name in release.noise}
         return classify_along_random_paths(release.trees[0], numbers, release.noise, release.classes, rng)
     if "perturbed" not in release.alternatives:
-        raise InconclusiveError("the release has no tree for shared numbers", remedy="say `paths: random`")
+        raise api.InconclusiveError("the release has no tree for shared numbers", remedy="say `paths: random`")
     return predict(replace(release, trees=(release.alternatives["perturbed"],)), test)
 
 
-def with_noise_variance(bayes: NaiveBayes, release: Release) -> NaiveBayes:
+def with_noise_variance(bayes: NaiveBayes, release: api.Release) -> NaiveBayes:
     """The model for shared numbers: each column's variance with its noise's on top."""
     normals = {
         name: {label: (mean, variance + release.noise[name].variance) for label, (mean, variance) in within.items()}

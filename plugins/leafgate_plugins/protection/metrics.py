@@ -7,23 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    ABOUT_GROUPS,
-    MORE,
-    AtLeast,
-    AtMost,
-    AuditorOnly,
-    Example,
-    InconclusiveError,
-    Metric,
-    PeopleCount,
-    Score,
-    ScoringContext,
-    SecretBelief,
-    Unit,
-    ValueMetric,
-    lazy,
-)
+from leafgate import api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,24 +16,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.algorithms import certainty, person_certainty, person_numbers
-    from leafgate.api import Floats, Mask
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
     certainty, person_certainty, person_numbers = (
-        lazy(f"leafgate.algorithms.{name}") for name in ("certainty", "person_certainty", "person_numbers")
+        api.lazy(f"leafgate.algorithms.{name}") for name in ("certainty", "person_certainty", "person_numbers")
     )
 
 
-class KAnonymity(AtLeast):
+class KAnonymity(api.AtLeast):
     """How many people are in each person's equivalence class: those whom the adversary cannot distinguish."""
 
     use: Literal["k_anonymity"] = "k_anonymity"
 
     counts_persons = True
     policy_example = "at_least: 5"
-    judges = ABOUT_GROUPS
+    judges = api.ABOUT_GROUPS
     groups_only = True
-    unit = Unit.PEOPLE
+    unit = api.Unit.PEOPLE
     checks = "k"
     checked_by = "linking"
     by_equivalence_class = True
@@ -59,23 +42,23 @@ class KAnonymity(AtLeast):
     scale = "people, from 1"
     score_range = (0, math.inf)
     interpretation = "1: singled out; k: hidden among k - 1 others"
-    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 4.0),)
+    examples = (api.Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 4.0),)
     source = (
         'L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", 2002; for models: A. Friedman, A. Schuster, '
         'R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definition 6'
     )
 
     @classmethod
-    def from_claim(cls, claim: Any) -> Metric:
+    def from_claim(cls, claim: Any) -> api.Metric:
         if not isinstance(claim, int) or isinstance(claim, bool) or claim < 1:
-            raise InconclusiveError("a claimed k is a whole number of people, 1 or more")
+            raise api.InconclusiveError("a claimed k is a whole number of people, 1 or more")
         return cls(at_least=claim)
 
-    def score(self, case: ScoringContext) -> Score:
-        return Score(people=case.sizes)
+    def score(self, case: api.ScoringContext) -> api.Score:
+        return api.Score(people=case.sizes)
 
 
-class Confidence(ValueMetric, AtMost):
+class Confidence(api.ValueMetric, api.AtMost):
     """How sure the adversary is of one value: the largest probability believed, right or wrong."""
 
     use: Literal["confidence"] = "confidence"
@@ -96,12 +79,12 @@ class Confidence(ValueMetric, AtMost):
     score_range = (0, 1)
     interpretation = "1: the adversary is certain of one value; 1/|domain|: knows nothing"
     examples = (
-        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),
-        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.25, {"values": ("cold",)}),
+        api.Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),
+        api.Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.25, {"values": ("cold",)}),
     )
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 ("confidence")'
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         judged = self.judged_values(case)
         largest = case.posterior.to_numpy()[:, judged].max(axis=1)
         windows = _windows(case)
@@ -109,20 +92,20 @@ class Confidence(ValueMetric, AtMost):
             group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
             share = windows.largest_share(judged[case.table.codes(case.secret.name)])
             largest = np.maximum(largest, share[group])
-        return Score(people=pd.Series(largest))
+        return api.Score(people=pd.Series(largest))
 
 
-class Exposure(ValueMetric, AtMost):
+class Exposure(api.ValueMetric, api.AtMost):
     """Whether the adversary is certain of a person's secret, and right: 1 if so, else 0."""
 
     use: Literal["exposure"] = "exposure"
-    insiders: Annotated[int, MORE, Field(ge=0)] = Field(
+    insiders: Annotated[int, api.MORE, Field(ge=0)] = Field(
         0, description="How many members of a group pool what they know, their own values too; 0: outsiders alone."
     )
 
     counts_persons = True
     policy_example = "at_most: 0, insiders: 1"
-    unit = Unit.SHARE
+    unit = api.Unit.SHARE
     checks = "exposure"
     checked_by = "linking"
     by_equivalence_class = True
@@ -143,9 +126,9 @@ class Exposure(ValueMetric, AtMost):
     score_range = (0, 1)
     interpretation = "0: nobody's secret is known for certain"
     examples = (
-        Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
-        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),
-        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.0, {"insiders": 1}),
+        api.Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
+        api.Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),
+        api.Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.0, {"insiders": 1}),
     )
     source = (
         'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples"); numbers: A. '
@@ -153,11 +136,11 @@ class Exposure(ValueMetric, AtMost):
     )
 
     @classmethod
-    def from_claim(cls, claim: Any) -> Metric:
+    def from_claim(cls, claim: Any) -> api.Metric:
         """The claim that nobody is exposed; a mapping may name insiders, values and the secret."""
         return super().from_claim({"at_most": 0, **claim} if isinstance(claim, dict) else claim)
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         """1.0 for each row whose true value is certain, else 0.0.
 
         The truth is not read where certainty is never wrong and there are no insiders, so that the scores may be
@@ -165,7 +148,7 @@ class Exposure(ValueMetric, AtMost):
         does is judged with the composition.
         """
         if case.scored == "by_persons":
-            return Score(people=pd.Series(np.zeros(len(case.table))))
+            return api.Score(people=pd.Series(np.zeros(len(case.table))))
         certain = self._certain_values(case) & self.judged_values(case)
         if case.certain_is_true and not self.insiders:
             exposed = certain.any(axis=1)
@@ -176,19 +159,19 @@ class Exposure(ValueMetric, AtMost):
         for name, by_number in self._exposed_by_numbers(case):
             exposed = exposed | by_number
             if by_number.any():
-                evidence[name] = AuditorOnly(PeopleCount(case.table.people_among(by_number)))
+                evidence[name] = api.AuditorOnly(api.PeopleCount(case.table.people_among(by_number)))
         exposed = exposed | self._exposed_by_sums(case, np.asarray(exposed))
-        return Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
+        return api.Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
 
-    def _certain_values(self, case: ScoringContext) -> Mask:
+    def _certain_values(self, case: api.ScoringContext) -> api.Mask:
         """For each record and value whether the adversary, with insiders, is certain of it; shape of the posterior."""
         posterior = case.posterior.to_numpy()
         to_insiders = case.certain_to_insiders(self.insiders) if self.insiders else None
         if to_insiders is not None:
             return np.asarray((posterior >= certainty.CERTAIN) | to_insiders)
-        if self.insiders and isinstance(case.belief, SecretBelief) and case.belief.derived_alone:
+        if self.insiders and isinstance(case.belief, api.SecretBelief) and case.belief.derived_alone:
             problem = "the attack does not say what insiders are certain of"
-            raise InconclusiveError(problem, remedy="leave the option `insiders` of the attack out")
+            raise api.InconclusiveError(problem, remedy="leave the option `insiders` of the attack out")
         people = case.people_by_value if self.insiders and case.table.person_rows is None else None
         if people is None and self.insiders and case.is_composition_derived and case.table.person_rows is None:
             people = posterior * case.sizes.to_numpy()[:, None]
@@ -196,7 +179,7 @@ class Exposure(ValueMetric, AtMost):
             return np.asarray(posterior >= certainty.CERTAIN)
         return certainty.certain_values(people, self.insiders)
 
-    def _exposed_by_sums(self, case: ScoringContext, exposed: Mask) -> Mask:
+    def _exposed_by_sums(self, case: api.ScoringContext, exposed: api.Mask) -> api.Mask:
         """The records of persons whose value follows from whose rows are whose, and the groups' rows of each value.
 
         A record is exposed for everybody who has it where it is for one of them.
@@ -213,18 +196,18 @@ class Exposure(ValueMetric, AtMost):
         )
         found[persons.record[(result.certain & judged)[persons.person, values[persons.record]]]] = True
         if (result.open & judged).any() and (self.allow or self.average or not (found | exposed).any()):
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "whether somebody's value follows from the numbers of rows was not decided within the work allowed",
                 remedy="publish labels; or let groups have more persons, who have about as many rows each",
             )
         if derived and not case.is_composition_derived and (found & ~exposed).any():
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "what labels and shares prove of persons with several rows is judged by the groups' true numbers alone",
                 remedy="leave `scored: derived` out",
             )
         return found
 
-    def _exposed_by_numbers(self, case: ScoringContext) -> Iterator[tuple[str, Mask]]:
+    def _exposed_by_numbers(self, case: api.ScoringContext) -> Iterator[tuple[str, api.Mask]]:
         """For each rule on numbers its name, and which records it finds exposed."""
         windows, numbers = _windows(case), case.numbers
         if numbers is None:
@@ -249,7 +232,7 @@ class Exposure(ValueMetric, AtMost):
         yield "people_whose_number_is_behind_a_leaf", few & certainty.numbers_behind_leaves(case.release, case.table)
 
 
-def _windows(case: ScoringContext) -> certainty.Windows | person_numbers.PersonWindows | None:
+def _windows(case: api.ScoringContext) -> certainty.Windows | person_numbers.PersonWindows | None:
     """The windows of the true numbers in each group; None where they are not judged, or the secret is no number.
 
     Where a release predicts the intervals of a class of numbers, and no numbers, these intervals are its values.
@@ -265,7 +248,7 @@ def _windows(case: ScoringContext) -> certainty.Windows | person_numbers.PersonW
     return certainty.Windows.of(numbers, case.table.persons, group, window)
 
 
-def _sizes(case: ScoringContext, numbers: Floats) -> tuple[Floats, float]:
+def _sizes(case: api.ScoringContext, numbers: api.Floats) -> tuple[api.Floats, float]:
     """How large numbers are in totals, and the lowest that they can be.
 
     Where they may be negative it is how far they are from the rounded median of everybody, which may be 0.

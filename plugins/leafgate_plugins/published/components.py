@@ -4,36 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from leafgate.api import (
-    InconclusiveError,
-    Learner,
-    OwnersFile,
-    ReleaseAtMost,
-    ReleaseError,
-    Remedy,
-    Score,
-    ScoringContext,
-    Strict,
-    TreeBuilder,
-)
+from leafgate import api
 from leafgate.kernel.findings import REPAIR, REPAIR_CLAUSE, scrub_command
 from leafgate.kernel.options import PolicyFile
-from leafgate.kernel.release import ADDED_UP, NOT_STATED, RARE_CLASSES, Severity
+from leafgate.kernel.release import ADDED_UP, NOT_STATED, RARE_CLASSES, ModelReading, Severity
 from leafgate.models.lowering.encoding import Encoding
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
-    from leafgate.api import FileDisclosure as Disclosure
-    from leafgate.api import LargeTable, Release, Schema, Table
     from leafgate.io.release_codec import SealedRelease
-    from leafgate.kernel.release import ModelReading
     from leafgate.readers import ModelReader
 
 
@@ -54,7 +39,7 @@ OTHER_CLASSES = (
 )
 
 
-def _question(release: Release, items: Sequence[Disclosure]) -> str:
+def _question(release: api.Release, items: Sequence[api.FileDisclosure]) -> str:
     """What the owner is asked where a file lists values of a few people; empty where it does not."""
     says = [item.says for item in items if item.kind == "people_listed" and item.severity == "high"]
     texts = [column.name for column in release.schema.columns if column.values is not None]
@@ -68,7 +53,7 @@ def _question(release: Release, items: Sequence[Disclosure]) -> str:
     )
 
 
-class TrainedBy(Strict):
+class TrainedBy(api.Strict):
     """What of a model's training its file does not record."""
 
     subsample: float = Field(
@@ -104,18 +89,18 @@ class TrainedBy(Strict):
         return self
 
 
-class Published(TreeBuilder):
+class Published(api.TreeBuilder):
     """Read a release from a file instead of growing one; its bytes are audited as they are."""
 
     use: Literal["published"] = "published"
     path: PolicyFile = Field(description="The release file or model file, in the policy's folder or below.")
 
-    origins: OwnersFile | None = Field(
+    origins: api.OwnersFile | None = Field(
         None,
         description="Whose its records are: the `origins.json` that an audit for auditors left beside the release.",
     )
 
-    witness: OwnersFile | None = Field(
+    witness: api.OwnersFile | None = Field(
         None, description="Of a model: rows of the table's columns with the model's own answers beside them."
     )
 
@@ -147,7 +132,7 @@ class Published(TreeBuilder):
 
     def build(
         self,
-        table: Table,
+        table: api.Table,
         rng: np.random.Generator,
         readers: Sequence[ModelReader] | None = None,
         *,
@@ -160,13 +145,13 @@ class Published(TreeBuilder):
 
         return with_origins(loaded, self.origins, table)
 
-    def builds_large(self, schema: Schema) -> bool:
+    def builds_large(self, schema: api.Schema) -> bool:
         """Where no published record has to be found among the people."""
         return self.origins is None
 
     def build_large(
         self,
-        table: LargeTable,
+        table: api.LargeTable,
         rng: np.random.Generator,
         readers: Sequence[ModelReader] | None = None,
         *,
@@ -174,15 +159,15 @@ class Published(TreeBuilder):
     ) -> SealedRelease:
         if ask_library:
             what = "the library that wrote the file is not asked about a table that does not fit into memory"
-            raise InconclusiveError(what, place="--witness-library", remedy="name a witness")
+            raise api.InconclusiveError(what, place="--witness-library", remedy="name a witness")
         return self._loaded(table.schema, table.total_weight, readers)
 
     def _loaded(
         self,
-        schema: Schema,
+        schema: api.Schema,
         people: int,
         readers: Sequence[ModelReader] | None,
-        asked_about: Table | None = None,
+        asked_about: api.Table | None = None,
     ) -> SealedRelease:
         from leafgate.app import load_release
 
@@ -197,7 +182,7 @@ class Published(TreeBuilder):
         if how == TrainedBy(complete_rows=True):  # which can be said of any release
             return replace(loaded, provenance=replace(loaded.provenance, complete_rows=True))
         if loaded.provenance.node_numbers is None:
-            raise ReleaseError(
+            raise api.ReleaseError(
                 "is no file of a fitted model, so nothing is to be said of its training",
                 place=self.path.name,
                 remedy="remove `build: {trained_by: ...}`",
@@ -223,7 +208,7 @@ def _confirmed(reading: ModelReading | None, best: int, place: str) -> ModelRead
 
     key = best_iteration_key(best)
     if reading is None or key not in reading.unknown:
-        raise ReleaseError(
+        raise api.ReleaseError(
             "does not name this round as its best, before others",
             place=f"{place}, build.trained_by.best_iteration",
             remedy="give the file's own `best_iteration`, or save booster[:best_iteration + 1]",
@@ -231,15 +216,15 @@ def _confirmed(reading: ModelReading | None, best: int, place: str) -> ModelRead
     return replace(reading, unknown=tuple(each for each in reading.unknown if each != key))
 
 
-def _learner(of_file: Learner | None, how: TrainedBy) -> Learner | None:
+def _learner(of_file: api.Learner | None, how: TrainedBy) -> api.Learner | None:
     """The estimator that the policy names, with what the file of the model says of it besides."""
     if how.estimator is None or of_file is None:
-        return of_file if how.estimator is None else Learner(how.estimator, how.parameters)
+        return of_file if how.estimator is None else api.Learner(how.estimator, how.parameters)
     same = how.estimator == of_file.estimator
-    return Learner(how.estimator, {**(of_file.parameters if same else {}), **how.parameters}, of_file.encoding)
+    return api.Learner(how.estimator, {**(of_file.parameters if same else {}), **how.parameters}, of_file.encoding)
 
 
-class FileDisclosure(ReleaseAtMost):
+class FileDisclosure(api.ReleaseAtMost):
     """The number of things that a model's file discloses beyond its predictions, of this severity or a worse one."""
 
     use: Literal["file_disclosure"] = "file_disclosure"
@@ -257,28 +242,28 @@ class FileDisclosure(ReleaseAtMost):
     )
     source = "formats and libraries, read as they write: docs/reference/model-files.md"
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         order = get_args(Severity)
         file = case.release.file
         items = () if file is None else file.discloses
         if NOT_STATED in items:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "the reader of the file's format does not state what it discloses besides predictions"
             )
         unknown = [item.says for item in items if item.kind == NOT_STATED.kind]
         known = (item for item in items if item.kind != NOT_STATED.kind)
         counted = [item for item in known if order.index(item.severity) >= order.index(self.severity)]
         if unknown and self.holds(len(counted)):
-            raise InconclusiveError(f"the file holds {unknown[0]}")
+            raise api.InconclusiveError(f"the file holds {unknown[0]}")
         if file is None or self.holds(len(counted)):
-            return Score(float(len(counted)))
+            return api.Score(float(len(counted)))
         listed = [item.described() for item in sorted(counted, key=lambda item: -order.index(item.severity))]
         remedy = self._remedy(case.release, items)
         question = _question(case.release, counted)
-        remedies = [remedy] if not question else [remedy, Remedy(action="advise", text=question)]
-        return Score(float(len(counted)), evidence={"discloses": listed}, remedy=remedies)
+        remedies = [remedy] if not question else [remedy, api.Remedy(action="advise", text=question)]
+        return api.Score(float(len(counted)), evidence={"discloses": listed}, remedy=remedies)
 
-    def _remedy(self, release: Release, items: Sequence[Disclosure]) -> Remedy:
+    def _remedy(self, release: api.Release, items: Sequence[api.FileDisclosure]) -> api.Remedy:
         """The command that writes a file which keeps the limit, with as much on its leaves as the limit allows.
 
         Where a file that was scrubbed to shares discloses counts all the same, shares do not do. A forest's file is
@@ -288,21 +273,21 @@ class FileDisclosure(ReleaseAtMost):
         order = get_args(Severity)
         counted = {item.kind for item in items if order.index(item.severity) >= order.index(self.severity)}
         if RARE_CLASSES in counted:
-            return Remedy(action="advise", text=OTHER_CLASSES)
+            return api.Remedy(action="advise", text=OTHER_CLASSES)
         if counted <= CELLS and release.decides_by_several_trees:
             leaves = "labels" if release.predicts_numbers or release.publish.leaves == "labels" else "shares"
-            return Remedy.running(CELLS_MENDED, scrub_command(leaves), brief=True)
+            return api.Remedy.running(CELLS_MENDED, scrub_command(leaves), brief=True)
         if release.predicts_numbers:
             if not self.holds(int(self.severity == "low")):  # without the numbers of its leaves nobody could predict
                 text = "No file of this model discloses so little: train one that predicts labels, or publish no file."
-                return Remedy(action="advise", text=text)
+                return api.Remedy(action="advise", text=text)
             numbers = ". It has the numbers that it predicts by and no others, means rounded."
-            return Remedy.running(REPAIR_CLAUSE, REPAIR, numbers, brief=True)
+            return api.Remedy.running(REPAIR_CLAUSE, REPAIR, numbers, brief=True)
         if release.decides_by_several_trees:
             why = (
                 "Its trees decide together, so `leafgate scrub` seldom writes a file that predicts the same and passes."
             )
-            return Remedy.running(REPAIR_CLAUSE, REPAIR, f". {why}", brief=True)
+            return api.Remedy.running(REPAIR_CLAUSE, REPAIR, f". {why}", brief=True)
         left = SCRUBBED_SCORES if release.combine in ADDED_UP else SCRUBBED_LEAVES
         disclosing = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}
@@ -313,6 +298,6 @@ class FileDisclosure(ReleaseAtMost):
                 continue
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
             what = f"Write the model anew with {leaves} on its leaves{also}"
-            return Remedy.running(what, scrub_command(leaves), brief=True)
+            return api.Remedy.running(what, scrub_command(leaves), brief=True)
         what = f"No scrubbed file of this model discloses so little. {REPAIR_CLAUSE}"
-        return Remedy.running(what, REPAIR, brief=True)
+        return api.Remedy.running(what, REPAIR, brief=True)

@@ -1,20 +1,17 @@
 """Models of R in files of `saveRDS` and `save`: rpart, ranger, randomForest, and caret's `train` around one of these.
 
 `serialisation` reads R's objects from bytes, `vectors` checks what they are, `rpart` and `forests` turn models into
-neutral trees, `contents` finds what else a file holds, and `reader` puts this together. No R is needed, and nothing in
-a file is evaluated.
+neutral trees, `contents` finds what else a file contains, and `reader` puts this together. No R is needed, and nothing
+in a file is evaluated.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from leafgate.api import hookimpl
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
-
-if TYPE_CHECKING:
-    from leafgate.readers import ModelIR
 
 leafgate_api = ">=3,<4"
 
@@ -25,20 +22,6 @@ HEAD = re.compile(rb"RD[ABX][1-9]\n|X\n\x00\x00\x00|A\n[1-9]\n|B\n[\x01-\x09]\x0
 def sniff(head: bytes) -> bool:
     """Does the file begin as R's files do?"""
     return HEAD.match(head) is not None
-
-
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in a file of R's."""
-    from leafgate_plugins.r import reader
-
-    return reader.read(content, place)
-
-
-def witness_lines(model: ModelIR, file: str, table: str) -> tuple[str, ...]:
-    """Lines of R that write the model's own answers; see `reader.witness_lines`."""
-    from leafgate_plugins.r import reader
-
-    return reader.witness_lines(model, file, table)
 
 
 def texts() -> ReaderTexts:
@@ -58,10 +41,10 @@ def texts() -> ReaderTexts:
 R = ModelReader(
     name="r",
     sniff=sniff,
-    read=read,
+    read=LazyFunction("leafgate_plugins.r.reader:read"),
     max_bytes=256 * 2**20,
     texts=texts,
-    witness_lines=witness_lines,
+    witness_lines=LazyFunction("leafgate_plugins.r.reader:witness_lines"),
     tested=("R rpart", "R ranger", "R randomForest"),
 )
 """The files that `saveRDS` writes, and `save` of one object."""

@@ -105,7 +105,7 @@ class RTree:
 
 
 def read(fit: RObject, features: Features, place: Place, *, gaps_are_answered: bool = True) -> ModelIR:
-    """The tree of an object of class `rpart`; what else the object holds is for others to disclose."""
+    """The tree of an object of class `rpart`; what else the object contains is for others to disclose."""
     method = place.one_text(fit.get("method"), "method")
     if method not in METHODS:
         raise place.refuse(f"is an rpart tree of a method that is not read; these are: {', '.join(METHODS)}")
@@ -320,14 +320,11 @@ class _Growing:
         leaves = [node for node, (low, _) in enumerate(self.built.children) if low == LEAF]
         return not all(self.is_usual[node] for node in leaves)
 
-    def _cells(self, feature: int, reached: Reached) -> Cells:
-        levels = self.features.levels.get(self.features.names[feature])
-        codes = None if levels is None else frozenset(map(float, range(1, len(levels) + 1)))
-        return reached.get(feature, Cells(codes, missing=self.gaps))
-
     def _sides(self, split: RSplit, reached: Reached) -> dict[Side, Cells]:
         """What the cells may be of those whom a split sends left, right, and nowhere, of each that is possible."""
-        cells = self._cells(split.feature, reached)
+        levels = self.features.levels.get(self.features.names[split.feature])
+        codes = None if levels is None else frozenset(map(float, range(1, len(levels) + 1)))
+        cells = reached.get(split.feature, Cells(codes, missing=self.gaps))
         if split.codes:
             left, right = split.codes["left"], split.codes["right"]
             others = (cells.codes or frozenset()) - left - right

@@ -2,7 +2,7 @@
 
 `attacks` uses the `posterior` of each column by itself, or the `estimators` of all columns together; `metrics` measures
 what the noise leaves unknown, and how far estimates are off. `leaf_records` writes down records that a tree counts,
-and `rebuild` the table that all trees of a `forest` count, with what is proved of it;
+and `rebuild` the table that all trees of a `forest` count (`rebuilt_records`), with what is proved of it;
 `table_metric` measures how many of their cells are right beyond a baseline.
 """
 

@@ -8,38 +8,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttackModel,
-    CellBelief,
-    Column,
-    InconclusiveError,
-    Noise,
-    PolicyError,
-    PositiveInt,
-    Records,
-    Release,
-    Schema,
-    bin_of,
-    lazy,
-)
+from leafgate import api
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from scipy import special
 
-    from leafgate.api import Floats, Ids
     from leafgate_plugins.reconstruction import estimators
     from leafgate_plugins.reconstruction import posterior as column_posterior
     from leafgate_plugins.reconstruction.estimators import Moments
 
-    Estimates = tuple[Floats, Floats, Mapping[str, Any]]
+    Estimates = tuple[api.Floats, api.Floats, Mapping[str, Any]]
     """Estimated numbers, the mean-square error of each, and evidence."""
 else:
-    np, pd, special = lazy("numpy"), lazy("pandas"), lazy("scipy.special")
+    np, pd, special = api.lazy("numpy"), api.lazy("pandas"), api.lazy("scipy.special")
     column_posterior, estimators = (
-        lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("posterior", "estimators")
+        api.lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("posterior", "estimators")
     )
 
 MINER = (
@@ -54,7 +39,7 @@ AGGARWAL = (
 NORMAL = "; over the bins a normal law around x with the mean-square error stated, cut off at the bounds"
 
 
-class _OnRecords(AttackModel):
+class _OnRecords(api.AttackModel):
     """An attack on shared records: whatever is published beside them."""
 
     reads = frozenset({"perturbed"})
@@ -74,7 +59,7 @@ class Posterior(_OnRecords):
     formula = "P(bin | w) = sum over x in the bin of f_R(w - x) F_X(x) / f_W(w), F_X by maximum likelihood (EM)"
     source = f'R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000; {AGGARWAL}'
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.CellBelief]:
         """The posterior of each secret number, column by column.
 
         PolicyError where a column said to be of `whole` numbers has other bins, or none.
@@ -112,10 +97,10 @@ class SpectralFilter(_OnRecords):
         'Perturbation Techniques", ICDM 2003'
     )
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.CellBelief]:
         """The spectral filter's estimates, and a normal belief around them."""
 
-        def estimator(numbers: Floats, moments: Moments) -> Estimates:
+        def estimator(numbers: api.Floats, moments: Moments) -> Estimates:
             return _project(numbers, moments, estimators.spectral_signal(moments))
 
         return _around_estimates(release, known, estimator)
@@ -125,7 +110,7 @@ class PcaDr(_OnRecords):
     """Keep the principal components of the originals; their covariance is that of shared records less the noise's."""
 
     use: Literal["pca_dr"] = "pca_dr"
-    components: PositiveInt | None = Field(
+    components: api.PositiveInt | None = Field(
         None, description="How many are kept; by default those that vary more than the noise."
     )
 
@@ -135,10 +120,10 @@ class PcaDr(_OnRecords):
     )
     source = f"{HUANG}, section 5"
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.CellBelief]:
         """The estimates of PCA-DR, and a normal belief around them."""
 
-        def estimator(numbers: Floats, moments: Moments) -> Estimates:
+        def estimator(numbers: api.Floats, moments: Moments) -> Estimates:
             return _project(numbers, moments, estimators.principal_components(moments, self.components))
 
         return _around_estimates(release, known, estimator)
@@ -155,10 +140,10 @@ class BeDr(_OnRecords):
     )
     source = f"{HUANG}, section 6"
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.CellBelief]:
         """The estimates of BE-DR, and a normal belief around them."""
 
-        def estimator(numbers: Floats, moments: Moments) -> Estimates:
+        def estimator(numbers: api.Floats, moments: Moments) -> Estimates:
             return *estimators.bayes_estimates(numbers, moments), {}
 
         return _around_estimates(release, known, estimator)
@@ -171,29 +156,29 @@ class Shared:
     `noise` is the law on each column. `records` is the whole of what is published.
     """
 
-    columns: tuple[Column, ...]
-    numbers: Floats
-    weight: Floats
-    noise: tuple[Noise, ...]
-    records: Records
+    columns: tuple[api.Column, ...]
+    numbers: api.Floats
+    weight: api.Floats
+    noise: tuple[api.Noise, ...]
+    records: api.Records
 
     @property
-    def targets(self) -> tuple[tuple[int, Column, Sequence[float]], ...]:
+    def targets(self) -> tuple[tuple[int, api.Column, Sequence[float]], ...]:
         """The secrets among the columns: the place, the column and its bins."""
         found = ((i, column, column.bins) for i, column in enumerate(self.columns) if "sensitive" in column.roles)
         return tuple((i, column, bins) for i, column, bins in found if bins is not None)
 
     @property
-    def scales(self) -> Floats:
+    def scales(self) -> api.Floats:
         """The standard deviation of each column's noise."""
         return np.sqrt([noise.variance for noise in self.noise])
 
 
-def shared_of(release: Release, schema: Schema) -> Shared:
+def shared_of(release: api.Release, schema: api.Schema) -> Shared:
     """The noisy columns that show any number; InconclusiveError where no secret number is among them."""
     records = release.records
     if records is None:
-        raise InconclusiveError("no records are published that could be reconstructed")
+        raise api.InconclusiveError("no records are published that could be reconstructed")
     shown = [(schema[n], _numbers(records, i)) for i, n in enumerate(records.columns) if n in release.noise]
     items = [(column, numbers) for column, numbers in shown if column.numeric and not np.isnan(numbers).all()]
     shared = Shared(
@@ -204,23 +189,19 @@ def shared_of(release: Release, schema: Schema) -> Shared:
         records,
     )
     if not shared.targets:
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "the records show no secret number with noise on it, so there is nothing to reconstruct",
             remedy="give such a column the role `sensitive` and `bins`",
         )
     return shared
 
 
-def _numbers(records: Records, place: int) -> Floats:
+def _numbers(records: api.Records, place: int) -> api.Floats:
     cells = (row[place] for row in records.rows)
-    return np.array([cell if _is_number(cell) else np.nan for cell in cells], dtype=np.float64)
+    return np.array([cell if isinstance(cell, int | float) else np.nan for cell in cells], dtype=np.float64)
 
 
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float)
-
-
-def classes_of(shared: Shared, schema: Schema) -> Ids:
+def classes_of(shared: Shared, schema: api.Schema) -> api.Ids:
     """The number of each record's class where that is published in the clear; else all are of one."""
     names = [column.name for column in schema.having("class") if column.name in shared.records.columns]
     if not names:
@@ -230,16 +211,16 @@ def classes_of(shared: Shared, schema: Schema) -> Ids:
     return np.unique(cells, return_inverse=True)[1].astype(np.int64)
 
 
-def _project(numbers: Floats, moments: Moments, kept: Floats) -> Estimates:
+def _project(numbers: api.Floats, moments: Moments, kept: api.Floats) -> Estimates:
     """Estimates by projection onto the kept directions, and how many these are."""
     return *estimators.projected(numbers, moments, kept), {"directions": kept.shape[1], "of": kept.shape[0]}
 
 
-def _check_whole(schema: Schema, whole: Sequence[str]) -> None:
+def _check_whole(schema: api.Schema, whole: Sequence[str]) -> None:
     for name in whole:
         bins = schema[name].bins if name in schema else None
         if bins is None or any(edge != int(edge) for edge in bins):
-            raise PolicyError(
+            raise api.PolicyError(
                 f"{name!r} is no secret number whose bins begin and end at whole numbers",
                 place="attacks: whole",
                 remedy="leave it out, or give it such `bins`",
@@ -247,8 +228,8 @@ def _check_whole(schema: Schema, whole: Sequence[str]) -> None:
 
 
 def _around_estimates(
-    release: Release, known: AdversaryKnowledge, estimator: Callable[[Floats, Moments], Estimates]
-) -> list[CellBelief]:
+    release: api.Release, known: api.AdversaryKnowledge, estimator: Callable[[api.Floats, Moments], Estimates]
+) -> list[api.CellBelief]:
     """What an attack on all the noisy columns together believes of the secrets among them.
 
     Departure: the papers have equal noise in every column; here columns are first divided by their noise's standard
@@ -271,7 +252,7 @@ def _around_estimates(
     ]
 
 
-def normal_in_bins(middle: Floats, spread: Floats, bins: Sequence[float]) -> Floats:
+def normal_in_bins(middle: api.Floats, spread: api.Floats, bins: Sequence[float]) -> api.Floats:
     """The chance of each bin (columns) under normal laws cut off at the first and last edge; rows sum to 1.
 
     A law so far outside that nothing of it is left has all in the bin at its side.
@@ -284,11 +265,13 @@ def normal_in_bins(middle: Floats, spread: Floats, bins: Sequence[float]) -> Flo
         special.ndtr(edges[:, 1:]) - special.ndtr(edges[:, :-1]),
     )
     total = inside.sum(axis=1, keepdims=True)
-    nearest = np.eye(len(bins) - 1)[bin_of(middle, bins)]
+    nearest = np.eye(len(bins) - 1)[api.bin_of(middle, bins)]
     return np.where(total > 0, inside / np.where(total > 0, total, 1), nearest)
 
 
-def _belief(column: Column, chances: Floats, estimates: Floats, evidence: Mapping[str, Any]) -> CellBelief:
+def _belief(
+    column: api.Column, chances: api.Floats, estimates: api.Floats, evidence: Mapping[str, Any]
+) -> api.CellBelief:
     frame = pd.DataFrame(chances, columns=pd.Index(column.domain, dtype=object))
     cells = np.arange(len(estimates))
-    return CellBelief(column.name, frame, cells, estimates=estimates, evidence=evidence)
+    return api.CellBelief(column.name, frame, cells, estimates=estimates, evidence=evidence)

@@ -7,19 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttackModel,
-    Column,
-    InconclusiveError,
-    Leaf,
-    Node,
-    Release,
-    Schema,
-    TableBelief,
-    bin_of,
-    lazy,
-)
+from leafgate import api
 from leafgate.kernel.schema import Value, bins_between
 
 if TYPE_CHECKING:
@@ -28,16 +16,15 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms import feasible
     from leafgate.algorithms.feasible import Domain, Possible
-    from leafgate.api import Floats, Ids, Mask
     from leafgate_plugins.reconstruction import marginals
     from leafgate_plugins.reconstruction.marginals import Marginal
 
-    LeafRegions = list[tuple[Leaf, Possible]]
+    LeafRegions = list[tuple[api.Leaf, Possible]]
     """Each leaf that somebody can reach, and what the tests on its path leave of each column they test."""
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
-    feasible = lazy("leafgate.algorithms.feasible")
-    marginals = lazy("leafgate_plugins.reconstruction.marginals")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
+    feasible = api.lazy("leafgate.algorithms.feasible")
+    marginals = api.lazy("leafgate_plugins.reconstruction.marginals")
 FERRY = 'J. Ferry, R. Fukasawa, T. Pascal, T. Vidal, "Trained Random Forests Completely Reveal your Dataset", ICML 2024'
 OF_MARGINALS = (
     "Where the policy grants distributions (`knows.distribution`), it knows how each secret and each public column is "
@@ -58,7 +45,7 @@ MAX_REGIONS = 30_000_000
 """Leaves times parts of a column: more take too long for an attack this simple."""
 
 
-class TableReconstruction(AttackModel):
+class TableReconstruction(api.AttackModel):
     """Write down a record for each person whom the leaves of a tree count, with cells from the region of the leaf.
 
     The columns are those that the tree tests, and the class.
@@ -84,7 +71,7 @@ class TableReconstruction(AttackModel):
         f"counting the records of one tree; {FERRY}, combine the trees of a forest, which is left out here; {FITTING}"
     )
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.TableBelief]:
         """The reconstructed records, as many as the tree counts people.
 
         Raises InconclusiveError where no tree counts whole people of each class on all its leaves.
@@ -92,7 +79,7 @@ class TableReconstruction(AttackModel):
         regions = [leaf_regions(tree, known.schema) for tree in release.trees]
         counted = [each for each in regions if all(leaf.counts is not None for leaf, _ in each)]
         if not counted:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "no tree of the release counts the people of each class on all its leaves",
                 remedy="publish counts on leaves, or leave this attack out where nobody sees any",
             )
@@ -100,7 +87,7 @@ class TableReconstruction(AttackModel):
         classes = sorted(str(name) for name in known.schema.target.domain)
         counts = np.array([[(leaf.counts or {}).get(name, 0) for name in classes] for leaf, _ in chosen], dtype=float)
         if (counts != counts.round()).any() or (counts < 0).any() or not counts.any():
-            raise InconclusiveError("the leaves of the tree count nobody, or no whole people")
+            raise api.InconclusiveError("the leaves of the tree count nobody, or no whole people")
         people = counts.astype(np.int64)
         cells: dict[str, Any] = {}
         for column in known.schema.columns:
@@ -112,20 +99,20 @@ class TableReconstruction(AttackModel):
                 cells[column.name] = spread_cells(parts, people.sum(axis=1), rng, marginal)
         cells[known.schema.target.name] = np.repeat(np.array(classes * len(chosen), dtype=object), people.ravel())
         evidence = {"trees": len(release.trees), "trees_with_counts": len(counted)}
-        return [TableBelief(pd.DataFrame(cells), evidence=evidence)]
+        return [api.TableBelief(pd.DataFrame(cells), evidence=evidence)]
 
 
-def leaf_regions(tree: Node, schema: Schema) -> LeafRegions:
+def leaf_regions(tree: api.Node, schema: api.Schema) -> LeafRegions:
     """Each leaf that some record can reach, from left to right, and the remaining domain of each tested column.
 
     >>> leaf_regions(Leaf("good"), Schema(()))
     [(Leaf(label='good', counts=None, shares=None, error_rate=None, value=None, scores=None), {})]
     """
     found: LeafRegions = []
-    waiting: list[tuple[Node, Possible]] = [(tree, {})]
+    waiting: list[tuple[api.Node, Possible]] = [(tree, {})]
     while waiting:
         node, possible = waiting.pop()
-        if isinstance(node, Leaf):
+        if isinstance(node, api.Leaf):
             found.append((node, possible))
             continue
         below = [
@@ -150,14 +137,14 @@ class Parts:
         reach: shape (n_leaves, n_parts), whether records with a cell in the part can reach the leaf; each leaf has one.
     """
 
-    column: Column
+    column: api.Column
     values: tuple[Value, ...] = ()
-    starts: Floats
-    ends: Floats
-    reach: Mask
+    starts: api.Floats
+    ends: api.Floats
+    reach: api.Mask
 
     @property
-    def sizes(self) -> Floats:
+    def sizes(self) -> api.Floats:
         """The length of each interval, or 1 for each value: shape (n_parts,), above 0."""
         if self.values:
             return np.ones(len(self.values))
@@ -165,7 +152,7 @@ class Parts:
         return np.asarray(np.maximum(lengths, 1e-9 * max(float(lengths.max()), 1e-300)))
 
 
-def parts_of(column: Column, reached: Sequence[Domain | None], *, with_missing: bool = False) -> Parts:
+def parts_of(column: api.Column, reached: Sequence[Domain | None], *, with_missing: bool = False) -> Parts:
     """The parts into which the regions of a tree's leaves divide a column.
 
     Args:
@@ -194,7 +181,7 @@ def parts_of(column: Column, reached: Sequence[Domain | None], *, with_missing: 
     return _checked(Parts(column=column, starts=starts, ends=ends, reach=inside))
 
 
-def _within(interval: feasible.Interval | None, starts: Floats, ends: Floats) -> Mask:
+def _within(interval: feasible.Interval | None, starts: api.Floats, ends: api.Floats) -> api.Mask:
     """Which parts lie in an interval; of one without numbers the missing cell, if that is in it."""
     if interval is None:
         return np.asarray(~np.isnan(starts))
@@ -206,11 +193,11 @@ def _within(interval: feasible.Interval | None, starts: Floats, ends: Floats) ->
 
 def _checked(parts: Parts) -> Parts:
     if parts.reach.size > MAX_REGIONS:
-        raise InconclusiveError("the tree has too many leaves and tests for its records to be written down")
+        raise api.InconclusiveError("the tree has too many leaves and tests for its records to be written down")
     return parts
 
 
-def part_shares(parts: Parts, people: Ids) -> Floats:
+def part_shares(parts: Parts, people: api.Ids) -> api.Floats:
     """How likely each part is for the people of each leaf, as far as the counts of all leaves tell.
 
     Args:
@@ -237,7 +224,7 @@ def part_shares(parts: Parts, people: Ids) -> Floats:
     return marginals.row_shares(parts.reach * share, parts.reach, parts.sizes)
 
 
-def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator, marginal: Marginal | None = None) -> Any:
+def spread_cells(parts: Parts, people: api.Ids, rng: np.random.Generator, marginal: Marginal | None = None) -> Any:
     """A cell for each person whom the leaves count, leaf by leaf: shape (n_people,).
 
     What rounding leaves of a leaf's shares is carried to the next leaf, so that many leaves of one person follow the
@@ -256,8 +243,8 @@ def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator, marginal: 
     if marginal is not None:
         return _spread_by_marginal(parts, people, rng, marginal)
     carried = np.zeros(parts.reach.shape[1])
-    which: list[Ids] = []
-    places: list[Floats] = []
+    which: list[api.Ids] = []
+    places: list[api.Floats] = []
     for share, count in zip(part_shares(parts, people), people.tolist(), strict=True):
         cells = marginals.apportion(share, count, carried)
         part = np.repeat(np.arange(len(cells)), cells)
@@ -270,10 +257,10 @@ def spread_cells(parts: Parts, people: Ids, rng: np.random.Generator, marginal: 
         return np.array(parts.values, dtype=object)[chosen]
     numbers = _numbers_within(parts, chosen, place)
     bins = parts.column.bins
-    return numbers if bins is None else np.array(parts.column.domain, dtype=object)[bin_of(numbers, bins)]
+    return numbers if bins is None else np.array(parts.column.domain, dtype=object)[api.bin_of(numbers, bins)]
 
 
-def _numbers_within(parts: Parts, chosen: Ids, place: Floats) -> Floats:
+def _numbers_within(parts: Parts, chosen: api.Ids, place: api.Floats) -> api.Floats:
     """Numbers at these shares of the way through their parts; whole ones where every test lies at or between them."""
     starts, ends = parts.starts[chosen], parts.ends[chosen]
     numbers = np.clip(starts + place * (ends - starts), np.nextafter(starts, np.inf), ends)
@@ -285,7 +272,7 @@ def _numbers_within(parts: Parts, chosen: Ids, place: Floats) -> Floats:
     return np.asarray(np.where(there >= 1, whole, numbers))
 
 
-def _spread_by_marginal(parts: Parts, people: Ids, rng: np.random.Generator, marginal: Marginal) -> Any:
+def _spread_by_marginal(parts: Parts, people: api.Ids, rng: np.random.Generator, marginal: Marginal) -> Any:
     """The cells of `spread_cells` by a known distribution: those of all leaves with the same region together."""
     if parts.column.bins is not None:
         parts = _by_bins(parts)

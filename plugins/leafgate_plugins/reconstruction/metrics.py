@@ -9,20 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    AtLeast,
-    CellBelief,
-    Column,
-    InconclusiveError,
-    Metric,
-    Noise,
-    PolicyError,
-    ReleaseAtLeast,
-    ReleaseAtMost,
-    Score,
-    ScoringContext,
-    lazy,
-)
+from leafgate import api
 from leafgate.errors import nearest_name
 from leafgate_plugins.reconstruction.attacks import AGGARWAL, HUANG, MINER
 
@@ -30,12 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api import Floats, Ids
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
 
 
-class _OfTheNoise(Metric):
+class _OfTheNoise(api.Metric):
     """A metric of what noise leaves to be known of a column, whatever attack is tried."""
 
     public = "verdict"
@@ -45,7 +31,7 @@ class _OfTheNoise(Metric):
     column: str | None = None
 
 
-class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
+class IntervalPrivacy(_OfTheNoise, api.ReleaseAtLeast):
     """The effective length of the interval in which an original can lie once its shared number is seen."""
 
     use: Literal["interval_privacy"] = "interval_privacy"
@@ -58,12 +44,12 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     score_range = (0, math.inf)
     interpretation = "0: the numbers are known; L: as uncertain as a number anywhere in an interval of length L"
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         columns = intervals(case, self.column)
-        return Score(min(each.after for each in columns), evidence=_evidence(columns))
+        return api.Score(min(each.after for each in columns), evidence=_evidence(columns))
 
 
-class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
+class PrivacyLoss(_OfTheNoise, api.ReleaseAtMost):
     """The share of an original's interval privacy that is lost once its shared number is seen."""
 
     use: Literal["privacy_loss"] = "privacy_loss"
@@ -76,18 +62,18 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     score_range = (0, 1)
     interpretation = "0: nothing is disclosed; 1/2: half the interval in which the original can lie"
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         columns = intervals(case, self.column)
-        return Score(max(each.loss for each in columns), evidence=_evidence(columns))
+        return api.Score(max(each.loss for each in columns), evidence=_evidence(columns))
 
 
-class NormalisedRmse(AtLeast):
+class NormalisedRmse(api.AtLeast):
     """The error of an attack's estimates, relative to how much the originals vary; the same for everybody."""
 
     use: Literal["normalised_rmse"] = "normalised_rmse"
 
     policy_example = "at_least: 0.5"
-    judges = frozenset({CellBelief})
+    judges = frozenset({api.CellBelief})
     public = "verdict"
     groups_only = True
     threat_model = "Whatever the attack it judges assumes."
@@ -98,7 +84,7 @@ class NormalisedRmse(AtLeast):
     interpretation = "0: every number is known; 1: no better than estimating the mean for everybody"
     source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         """Root mean square error of the estimates over the standard deviation of the originals, the same for everybody.
 
         UnreadableError where the attack has no estimates, InconclusiveError where all originals are equal.
@@ -108,9 +94,9 @@ class NormalisedRmse(AtLeast):
         present = ~np.isnan(true)
         spread = np.sqrt(_variance(true[present], weight[present])) if present.any() else 0.0
         if not spread > 0:
-            raise InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
+            raise api.InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
         missed = np.average((estimates[present] - true[present]) ** 2, weights=weight[present])
-        return Score(people=pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread)))
+        return api.Score(people=pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread)))
 
 
 STEPS = 8
@@ -122,7 +108,7 @@ MAX_GRID = 20_000_000
 """Points of the largest grid."""
 
 
-def entropy_in(numbers: Floats, weight: Floats, edges: Floats) -> float:
+def entropy_in(numbers: api.Floats, weight: api.Floats, edges: api.Floats) -> float:
     """h(X) of a density that is constant in each interval: sum of p log2(width / p).
 
     What lies outside counts to the first or the last interval.
@@ -136,7 +122,7 @@ def entropy_in(numbers: Floats, weight: Floats, edges: Floats) -> float:
     return float(share[positive] @ np.log2(width[positive] / share[positive]))
 
 
-def entropy_shared(numbers: Floats, weight: Floats, noise: Noise) -> float:
+def entropy_shared(numbers: api.Floats, weight: api.Floats, noise: api.Noise) -> float:
     """h(W) of W = X + R, X being one of the numbers, each as likely as its weight: an exact mixture of noise laws.
 
     At least h(R). InconclusiveError where the range of the numbers is too many times that of normal noise.
@@ -146,7 +132,7 @@ def entropy_shared(numbers: Floats, weight: Floats, noise: Noise) -> float:
     return _uniform(values, share, noise.scale) if noise.law == "uniform" else _normal(values, share, noise.scale)
 
 
-def _uniform(values: Floats, share: Floats, half: float) -> float:
+def _uniform(values: api.Floats, share: api.Floats, half: float) -> float:
     """In closed form: the density is constant between the numbers' ends x - a and x + a."""
     ends = np.concatenate([values - half, values + half])
     order = np.argsort(ends, kind="stable")
@@ -156,14 +142,14 @@ def _uniform(values: Floats, share: Floats, half: float) -> float:
     return float(-(length[positive] * density[positive]) @ np.log2(density[positive]))
 
 
-def _normal(values: Floats, share: Floats, scale: float) -> float:
+def _normal(values: api.Floats, share: api.Floats, scale: float) -> float:
     """By the trapezium rule."""
     step = scale / STEPS
     place = (values - values[0]) / step
     nearest = np.rint(place).astype(np.int64)
     size, reach = int(nearest[-1]) + 1, REACH * STEPS
     if size > MAX_GRID:
-        raise InconclusiveError("the noise is too fine beside the numbers' range for their entropy to be summed")
+        raise api.InconclusiveError("the noise is too fine beside the numbers' range for their entropy to be summed")
     density = np.zeros(size + 2 * reach)
     for offset in range(-reach, reach + 1):
         away = (nearest + offset - place) / STEPS
@@ -195,7 +181,7 @@ def _evidence(columns: Sequence[Interval]) -> dict[str, Any]:
     return {"columns": [each.as_evidence for each in columns]}
 
 
-def interval(column: Column, numbers: Floats, weight: Ids, noise: Noise) -> Interval:
+def interval(column: api.Column, numbers: api.Floats, weight: api.Ids, noise: api.Noise) -> Interval:
     """What noise of this law leaves to be known of these numbers, NaN where missing.
 
     Pi(A) = 2^h(X), Pi(A|B) = 2^(h(X) - I), P = 1 - 2^-I, with I = h(W) - h(R) in bits.
@@ -207,18 +193,18 @@ def interval(column: Column, numbers: Floats, weight: Ids, noise: Noise) -> Inte
     present = ~np.isnan(numbers)
     numbers, people = numbers[present], weight[present].astype(np.float64)
     if not len(numbers):
-        raise InconclusiveError("nobody has a number there", place=f"column {column.name!r}")
+        raise api.InconclusiveError("nobody has a number there", place=f"column {column.name!r}")
     before = 2 ** entropy_in(numbers, people, _edges(column, numbers))
     kept = 2 ** -max(entropy_shared(numbers, people, noise) - noise.entropy, 0.0)
     return Interval(column.name, before, before * kept, 1 - kept)
 
 
-def _edges(column: Column, numbers: Floats) -> Floats:
+def _edges(column: api.Column, numbers: api.Floats) -> api.Floats:
     if column.bins is not None:
         return np.array(column.bins, dtype=np.float64)
     low, high = column.bounds or (float(numbers.min()), float(numbers.max()))
     if not low < high:
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "its numbers are all equal, so its entropy has no bounds to be measured in",
             place=f"column {column.name!r}",
             remedy="declare its `bounds`",
@@ -226,17 +212,17 @@ def _edges(column: Column, numbers: Floats) -> Floats:
     return np.linspace(low, high, INTERVALS + 1)
 
 
-def intervals(case: ScoringContext, name: str | None) -> list[Interval]:
+def intervals(case: api.ScoringContext, name: str | None) -> list[Interval]:
     """Of the column with this name, or of every noisy one. PolicyError where there is no noise on it."""
     noise = case.release.noise
     if name is not None and name not in noise:
-        raise PolicyError(
+        raise api.PolicyError(
             "the release has no noise on this column",
             place=f"column {name!r}",
             remedy=nearest_name(name, noise, "name a column it has noise on"),
         )
     if not noise:
-        raise InconclusiveError("the release has no noise on any column")
+        raise api.InconclusiveError("the release has no noise on any column")
     table = case.table
     return [
         interval(table.schema[each], table.numbers(each), table.weight, noise[each])
@@ -244,5 +230,5 @@ def intervals(case: ScoringContext, name: str | None) -> list[Interval]:
     ]
 
 
-def _variance(numbers: Floats, weight: Ids) -> float:
+def _variance(numbers: api.Floats, weight: api.Ids) -> float:
     return float(np.average((numbers - np.average(numbers, weights=weight)) ** 2, weights=weight))

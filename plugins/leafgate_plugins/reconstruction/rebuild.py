@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,43 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    MORE,
-    AdversaryKnowledge,
-    AttackModel,
-    AuditorOnly,
-    InconclusiveError,
-    PositiveFloat,
-    Release,
-    Schema,
-    Table,
-    TableBelief,
-    lazy,
-    leaves,
-)
+from leafgate import api
 from leafgate.kernel.training_rows import TrainingRows
 from leafgate_plugins.reconstruction.leaf_records import BY_MARGINALS, FERRY, FITTING, OF_MARGINALS
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from leafgate.algorithms import routing
-    from leafgate.api import Mask
-    from leafgate_plugins.reconstruction import leaf_records, marginals
-    from leafgate_plugins.reconstruction.forest import assignment, bags, bounds, draws, regions, targets
+    from leafgate_plugins.reconstruction import rebuilt_records
+    from leafgate_plugins.reconstruction.forest import assignment, bags, bounds, draws, regions
     from leafgate_plugins.reconstruction.forest.assignment import Assignment
     from leafgate_plugins.reconstruction.forest.bounds import ForestBounds
-    from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest, Spans, Subsets
-    from leafgate_plugins.reconstruction.marginals import Marginal
+    from leafgate_plugins.reconstruction.forest.regions import ColumnParts, Forest
 else:
-    np, pd, routing = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.routing")
-    leaf_records, marginals = (
-        lazy(f"leafgate_plugins.reconstruction.{name}") for name in ("leaf_records", "marginals")
-    )
-    assignment, bags, bounds, draws, regions, targets = (
-        lazy(f"leafgate_plugins.reconstruction.forest.{name}")
-        for name in ("assignment", "bags", "bounds", "draws", "regions", "targets")
+    np, routing = api.lazy("numpy"), api.lazy("leafgate.algorithms.routing")
+    rebuilt_records = api.lazy("leafgate_plugins.reconstruction.rebuilt_records")
+    assignment, bags, bounds, draws, regions = (
+        api.lazy(f"leafgate_plugins.reconstruction.forest.{name}")
+        for name in ("assignment", "bags", "bounds", "draws", "regions")
     )
 
 NEAR = 0.1
@@ -54,8 +35,6 @@ NEAR = 0.1
 half of it, which is how near a number of `reconstructed_cells` has to be by default."""
 SEARCHED = 0.6
 """The share of the time limit after which the search for a table ends."""
-MAX_REACH = 30_000_000
-"""People times parts of a column: where there are more, its numbers are taken from the middle of what is left open."""
 NO_ROWS = "its leaves count no people by class, and no file of a model says how many people they have"
 NOT_AGREEING = "the rebuilt table does not agree with all counts, and another one may have more cells right"
 NOT_ALL_USED = "the attack did not use all trees, all counts and all known people, which may give back more cells"
@@ -67,7 +46,7 @@ TOO_MANY_ROWS = "the seeds give back which rows each tree drew, but rows and cel
 NOT_IN_LEAVES = "the people who are known are not among those that the trees count"
 
 
-class Rebuild(AttackModel):
+class Rebuild(api.AttackModel):
     """Rebuild the table from the counts on all leaves of all trees, and prove what every such table has.
 
     The columns are those that the trees test, and the class or number that they predict. Files of models often count
@@ -76,7 +55,7 @@ class Rebuild(AttackModel):
 
     use: Literal["rebuild"] = "rebuild"
 
-    time_limit: Annotated[PositiveFloat | None, MORE] = Field(
+    time_limit: Annotated[api.PositiveFloat | None, api.MORE] = Field(
         120.0,
         description="Seconds after which nothing more is searched: 60 % for single columns and the table, the rest "
         "for what trees prove together. What is proved by then holds, and the table is the best that was found.",
@@ -109,7 +88,7 @@ class Rebuild(AttackModel):
         f"margins: A. Dobra, S. E. Fienberg, PNAS 97(22), 2000, doi:10.1073/pnas.97.22.11885; {FITTING}"
     )
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> list[TableBelief]:
+    def infer(self, release: api.Release, known: api.AdversaryKnowledge) -> list[api.TableBelief]:
         """The rebuilt records, as many as the trees count people whom nobody knows.
 
         Raises InconclusiveError where no tree counts whole people on all its leaves, in the release or in its file, and
@@ -119,7 +98,7 @@ class Rebuild(AttackModel):
         seconds = float("inf") if self.time_limit is None else self.time_limit
         rows, by_class = known.rows, _counts_by_class(release)
         if not by_class and rows is None:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 NO_ROWS, remedy="leave this attack out where nobody sees how many people leaves have"
             )
         if release.count_semantics == "bootstrap" if by_class else rows is not None and rows.drawn:
@@ -127,7 +106,7 @@ class Rebuild(AttackModel):
         counted_rows = None if by_class else rows
         try:
             forest = _forest(release, known.complete_schema, counted_rows)
-        except InconclusiveError:
+        except api.InconclusiveError:
             if known.set_apart is None:
                 raise
             known = replace(known, set_apart=None, hardly_missing=frozenset())  # trees without them count differently
@@ -144,16 +123,17 @@ class Rebuild(AttackModel):
         limits = bounds.forest_bounds(forest, columns, start + seconds, agreeing)
         unused = (*forest.unused, *unused)
         agrees = not any(each is not None and each.missed for each in found)
-        records = _records(forest, found, known)
+        records = rebuilt_records.records_of(forest, found, known)
         predictions_used = True
         if not by_class and rows is not None:
-            predictions_used = _uses_predictions(forest, rows)
+            # sums of several trees limit each other, which is not looked at
+            predictions_used = len(forest.trees) == 1 and bool(rows.sums) and rows.sums[forest.numbers[0]] is not None
             others = rows
             for people in groups if n_known else ():
                 others = _without_sums_of_known(others, release, people, known.schema.target.name)
-            _add_predicted(records, forest, found, others, known)
+            rebuilt_records.add_predicted(records, forest, found, others, known)
         return [
-            TableBelief(
+            api.TableBelief(
                 records,
                 proved_cells=limits.proved_cells,
                 proved_most=limits.proved_most(forest, all_used=not unused and predictions_used),
@@ -163,19 +143,19 @@ class Rebuild(AttackModel):
         ]
 
 
-def _counts_by_class(release: Release) -> bool:
+def _counts_by_class(release: api.Release) -> bool:
     """Do leaves of the release count people by class, or draws of them?"""
     is_read = release.count_semantics in {"exact", "bootstrap"}
-    return is_read and any(leaf.counts is not None for tree in release.trees for leaf in leaves(tree))
+    return is_read and any(leaf.counts is not None for tree in release.trees for leaf in api.leaves(tree))
 
 
 def _of_draws(
-    release: Release, known: AdversaryKnowledge, start: float, seconds: float, *, by_class: bool
-) -> TableBelief:
+    release: api.Release, known: api.AdversaryKnowledge, start: float, seconds: float, *, by_class: bool
+) -> api.TableBelief:
     """The likeliest table of which the trees' bootstraps were drawn, with as many people as each draws.
 
     Where the file has the seeds of the bootstraps it is the table of which they draw what the leaves count, and where
-    it says how many people each leaf's draws are of, limits on what any table has follow from these.
+    it states how many people each leaf's draws are of, limits on what any table has follow from these.
 
     Raises InconclusiveError where each tree alone has too many leaves.
     """
@@ -201,14 +181,14 @@ def _of_draws(
         unused.append(TOO_MANY_ROWS)
     if unused:
         evidence["unused"] = unused
-    records = _records(forest, found, known)
+    records = rebuilt_records.records_of(forest, found, known)
     if not by_class and rows is not None:
-        _add_predicted(records, forest, found, rows, known)
+        rebuilt_records.add_predicted(records, forest, found, rows, known)
     each_row_once = rows is not None and bool(rows.drawn) and drawn is None  # numbers that place nobody
     all_used = together == len(forest.trees) and not unused and not each_row_once
     unfinished = _unfinished(agrees=not wrong, all_used=all_used, predictions_used=by_class)
     unfinished = TIME_IS_OVER if is_over and wrong is None else unfinished
-    belief = TableBelief(records, unfinished=unfinished, evidence=evidence)
+    belief = api.TableBelief(records, unfinished=unfinished, evidence=evidence)
     if rows is None or rows.people is None or not rows.drawn:
         return belief
     of_people = regions.Forest.of_rows(release, known.schema, rows)
@@ -217,11 +197,6 @@ def _of_draws(
     evidence |= {"proved_cells": limits.proved_cells, "parts_of_columns": _parts_of_columns(limits)}
     most = limits.proved_most(of_people, all_used=False)  # draws by class may prove more
     return replace(belief, proved_cells=limits.proved_cells, proved_most=most)
-
-
-def _uses_predictions(forest: Forest, rows: TrainingRows) -> bool:
-    """Is nothing that trees predict left out? Sums of several trees limit each other, which is not looked at."""
-    return len(forest.trees) == 1 and bool(rows.sums) and rows.sums[forest.numbers[0]] is not None
 
 
 def _unfinished(*, agrees: bool, all_used: bool, predictions_used: bool) -> str:
@@ -233,20 +208,7 @@ def _unfinished(*, agrees: bool, all_used: bool, predictions_used: bool) -> str:
     return "" if predictions_used else PREDICTIONS_NOT_USED
 
 
-def _add_predicted(
-    records: pd.DataFrame,
-    forest: Forest,
-    found: Sequence[Assignment | None],
-    rows: TrainingRows,
-    known: AdversaryKnowledge,
-) -> None:
-    """Add to the records what the model predicts, where sums of it follow from the file."""
-    outputs = targets.LeafSums.of(forest, rows)
-    if outputs and found[0] is not None:
-        records[known.schema.target.name] = targets.predicted_cells(outputs, found[0].leaf, known.schema.target)
-
-
-def _people_with_cells(known: AdversaryKnowledge) -> list[Table]:
+def _people_with_cells(known: api.AdversaryKnowledge) -> list[api.Table]:
     """The people whose cells are taken out of all counts: those who are set apart, and those whom the policy grants."""
     apart, people = known.set_apart, known.people
     if apart is not None and people is not None:
@@ -254,13 +216,13 @@ def _people_with_cells(known: AdversaryKnowledge) -> list[Table]:
     return [each for each in (apart, people) if each is not None and each.total_weight]
 
 
-def _forest(release: Release, schema: Schema, rows: TrainingRows | None) -> Forest:
+def _forest(release: api.Release, schema: api.Schema, rows: TrainingRows | None) -> Forest:
     """The forest by the classes that leaves count, or by the rows that a file counts."""
     return regions.Forest.of(release, schema) if rows is None else regions.Forest.of_rows(release, schema, rows)
 
 
 def _without_known(
-    forest: Forest, release: Release, people: Table, *, apart: bool
+    forest: Forest, release: api.Release, people: api.Table, *, apart: bool
 ) -> tuple[Forest, int, tuple[str, ...]]:
     """The forest of all but these people, how many of them were taken out, and why they were not.
 
@@ -281,17 +243,17 @@ def _without_known(
         leaf = regions.positions(tree.leaf, routing.leaf_numbers(release.trees[number], people).astype(np.int64))
         taken = np.zeros_like(tree.people)
         if (leaf < 0).any() and not apart:
-            raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
+            raise api.InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
         np.add.at(taken, (leaf[leaf >= 0], label[leaf >= 0]), people.weight[leaf >= 0])
         trees.append(replace(tree, people=tree.people - taken))
         if (trees[-1].people < 0).any():
-            raise InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
+            raise api.InconclusiveError(NOT_IN_LEAVES, place="knows.people", remedy="name people of the table")
     if not trees[0].people.any():
-        raise InconclusiveError("everybody is known, so that there is nothing to rebuild")
+        raise api.InconclusiveError("everybody is known, so that there is nothing to rebuild")
     return replace(forest, trees=tuple(trees)), people.total_weight, ()
 
 
-def _without_sums_of_known(rows: TrainingRows, release: Release, people: Table, target: str) -> TrainingRows:
+def _without_sums_of_known(rows: TrainingRows, release: api.Release, people: api.Table, target: str) -> TrainingRows:
     """What the file states of the others; no sums where nobody knows what the model predicts of these people."""
     if target not in people.schema:
         return replace(rows, sums=())
@@ -329,63 +291,6 @@ def _near(parts: ColumnParts) -> float:
     return float(NEAR * (high - low))
 
 
-def _records(forest: Forest, found: Sequence[Assignment | None], known: AdversaryKnowledge) -> pd.DataFrame:
-    """A record for each person: a cell of each column within what her leaves leave open."""
-    there = [(name, each) for name, each in zip(forest.classes, found, strict=True) if each is not None]
-    order = range(len(forest.trees))
-    own = [assignment.regions_of(forest.trees, each.leaf, order) for _, each in there]
-    cells: dict[str, Any] = {}
-    for j, parts in enumerate(forest.columns):
-        name = parts.column.name
-        rng = np.random.default_rng([known.seed, *hashlib.sha256(name.encode()).digest()[:8]])
-        marginal = marginals.marginal_of(parts.column, known)
-        cells[name] = _cells(parts, [each.columns[j] for each in own], rng, marginal)
-    if forest.classes != regions.EVERYBODY:
-        names = np.array([name for name, _ in there], dtype=object)
-        cells[known.schema.target.name] = np.repeat(names, [len(each.leaf) for _, each in there])
-    return pd.DataFrame(cells)
-
-
-def _cells(
-    parts: ColumnParts, own: Sequence[Spans | Subsets], rng: np.random.Generator, marginal: Marginal | None
-) -> Any:
-    """A cell of one column for each person, class by class, whose leaves leave these parts.
-
-    Without a marginal, the people of each class are by themselves; with one, all follow it together.
-    """
-    n_people = sum(len(each.first if isinstance(each, regions.Spans) else each.reach) for each in own)
-    if marginal is None or n_people * parts.n_parts > MAX_REACH:
-        return np.concatenate([_cells_of_class(parts, each, rng) for each in own])
-    reach = np.concatenate([_reach(parts, each) for each in own])
-    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng, marginal)
-
-
-def _cells_of_class(parts: ColumnParts, own: Spans | Subsets, rng: np.random.Generator) -> Any:
-    """A cell of one column for each person of a class, by what the counts of the class tell."""
-    starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
-    if isinstance(own, regions.Spans) and len(own.first) * len(starts) > MAX_REACH:
-        middle = np.where(own.first <= own.last, (own.first + own.last) // 2, len(parts.starts))
-        return (starts[middle] + ends[middle]) / 2
-    reach = _reach(parts, own)
-    return leaf_records.spread_cells(_spread_over(parts, reach), np.ones(len(reach), dtype=np.int64), rng)
-
-
-def _reach(parts: ColumnParts, own: Spans | Subsets) -> Mask:
-    """Which parts each person can have; the last part of a column of numbers is a missing cell."""
-    reach = own.reach
-    if not parts.values and not parts.column.missing:
-        reach = np.column_stack([reach, np.zeros(len(reach), dtype=bool)])
-    return reach
-
-
-def _spread_over(parts: ColumnParts, reach: Mask) -> leaf_records.Parts:
-    """The column with the parts that each person can have."""
-    starts, ends = np.append(parts.starts, np.nan), np.append(parts.ends, np.nan)  # the last part is a missing cell
-    if parts.values:
-        starts, ends = np.zeros(0), np.zeros(0)
-    return leaf_records.Parts(column=parts.column, values=parts.values, starts=starts, ends=ends, reach=reach)
-
-
 def _parts_of_columns(limits: ForestBounds) -> dict[str, int]:
     """How many parts of columns are proved, exactly, excluded, possible, and open."""
     total = [each.counted() for each in limits.limits]
@@ -398,7 +303,7 @@ def _evidence(
     found: Sequence[Assignment | None],
     known: int,
     unused: Sequence[str],
-    set_apart: Table | None,
+    set_apart: api.Table | None,
 ) -> dict[str, Any]:
     """What reports say of the attack. Numbers that follow from people who are known are for auditors."""
     missed = sum(each.missed for each in found if each is not None)
@@ -415,12 +320,14 @@ def _evidence(
         counted = {key: sum(each[key] for each in pairs) for key in pairs[0]}
         evidence["pairs_of_leaves"] = counted | {"pairs_of_trees": len(pairs)}
     if set_apart is not None:
-        evidence["not_judged"] = AuditorOnly(
+        evidence["not_judged"] = api.AuditorOnly(
             f"{set_apart.total_weight} people with missing cells that hardly anybody has"
         )
     if known:
         numbers = {**evidence, "known_people": known}
-        evidence = {key: each if isinstance(each, AuditorOnly) else AuditorOnly(each) for key, each in numbers.items()}
+        evidence = {
+            key: each if isinstance(each, api.AuditorOnly) else api.AuditorOnly(each) for key, each in numbers.items()
+        }
     if unused:
         evidence["unused"] = list(unused)
     return evidence

@@ -9,17 +9,9 @@ estimator in memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from leafgate.api import hookimpl
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from leafgate.api import Learner, Table
-    from leafgate.readers import ModelIR
 
 leafgate_api = ">=3,<4"
 
@@ -27,34 +19,6 @@ leafgate_api = ">=3,<4"
 def sniff(head: bytes) -> bool:
     """Is it a zip?"""
     return head.startswith(b"PK\x03\x04")
-
-
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in a skops file."""
-    from leafgate_plugins.sklearn import skops
-
-    return skops.read(content, place)
-
-
-def read_output(content: bytes, place: str, output: int) -> ModelIR:
-    """The model of one of the columns that an estimator in a skops file predicts."""
-    from leafgate_plugins.sklearn import skops
-
-    return skops.read(content, place, output)
-
-
-def from_object(thing: Any) -> ModelIR:
-    """The model of a fitted estimator or pipeline in memory, not yet checked; no method of it is called."""
-    from leafgate_plugins.sklearn import estimators
-
-    return estimators.from_sklearn(thing)
-
-
-def to_file(thing: Any) -> tuple[str, bytes] | None:
-    """The skops file of a fitted estimator or pipeline; see `objects.skops_file`."""
-    from leafgate_plugins.sklearn import objects
-
-    return objects.skops_file(thing)
 
 
 def texts() -> ReaderTexts:
@@ -69,49 +33,21 @@ def texts() -> ReaderTexts:
     return ReaderTexts(producers=producers, reasons=(FUNCTION,), disclosures=(*SHAPE.says, TRIED))
 
 
-def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
-    """The scores of an estimator that is fitted on people; see `training.train`."""
-    from leafgate_plugins.sklearn import training
-
-    return training.train(learner, own, asked, seed)
-
-
-def fit(learner: Learner, features: NDArray[np.float64], target: NDArray[Any], seed: int) -> Any:
-    """An estimator that is fitted on features; see `training.fit`."""
-    from leafgate_plugins.sklearn import training
-
-    return training.fit(learner, features, target, seed)
-
-
-def write(model: ModelIR, original: bytes) -> bytes:
-    """The model as a skops file with the pipeline and estimator of the original one; see `writer.write`."""
-    from leafgate_plugins.sklearn import writer
-
-    return writer.write(model, original)
-
-
-def check_original(original: bytes) -> None:
-    """Refuse a file into which no other trees are put; see `writer.check_original`."""
-    from leafgate_plugins.sklearn import writer
-
-    writer.check_original(original)
-
-
 SKOPS = ModelReader(
     name="skops",
     sniff=sniff,
-    read=read,
-    read_output=read_output,
+    read=LazyFunction("leafgate_plugins.sklearn.skops:read"),
+    read_output=LazyFunction("leafgate_plugins.sklearn.skops:read"),
     max_bytes=400 * 2**20,
     texts=texts,
-    from_object=from_object,
-    to_file=to_file,
+    from_object=LazyFunction("leafgate_plugins.sklearn.estimators:from_sklearn"),
+    to_file=LazyFunction("leafgate_plugins.sklearn.objects:skops_file"),
     trains=("sklearn.",),
-    train=train,
-    fit=fit,
-    write=write,
+    train=LazyFunction("leafgate_plugins.sklearn.training:train"),
+    fit=LazyFunction("leafgate_plugins.sklearn.training:fit"),
+    write=LazyFunction("leafgate_plugins.sklearn.writer:write"),
     suffixes=(".skops",),
-    check_original=check_original,
+    check_original=LazyFunction("leafgate_plugins.sklearn.writer:check_original"),
     library="leafgate_plugins.sklearn.library:answer",
     tested=(
         *(f"scikit-learn 1.{minor}" for minor in range(3, 10)),

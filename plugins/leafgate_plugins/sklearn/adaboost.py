@@ -8,16 +8,7 @@ import numpy as np
 
 from leafgate.api import Floats, ReleaseError
 from leafgate.readers import LEAF, CalibratedSum, ObjectView, TreeIR
-from leafgate_plugins.sklearn.bagging import (
-    UNKNOWN_RATE,
-    after_samplers,
-    bagging_classifier,
-    features_of,
-    members_of,
-    of_unknown_rows,
-    over_all_features,
-    settings_member,
-)
+from leafgate_plugins.sklearn import bagging
 from leafgate_plugins.sklearn.trees import EstimatorIR, class_tree, classes_of
 
 ADABOOST = "AdaBoostClassifier"
@@ -40,14 +31,14 @@ def adaboost_classifier(estimator: ObjectView) -> EstimatorIR:
             place=estimator.place,
             remedy='fit it with `algorithm="SAMME"`, or fit a GradientBoostingClassifier',
         )
-    classes, members = classes_of(estimator), members_of(estimator)
+    classes, members = classes_of(estimator), bagging.members_of(estimator)
     if any(classes_of(member) != classes for member in members):
         raise ReleaseError("the classes of one of its trees are not those of the ensemble", place=estimator.place)
     trees = tuple(
         _scored(class_tree(member, len(classes), estimator.place), weight)
         for member, weight in zip(members, _weights(estimator, len(members)), strict=True)
     )
-    return EstimatorIR(classes, trees, "boost", "unknown", member=settings_member(members))
+    return EstimatorIR(classes, trees, "boost", "unknown", member=bagging.settings_member(members))
 
 
 def bagging_of_classifiers(estimator: ObjectView) -> EstimatorIR:
@@ -55,20 +46,22 @@ def bagging_of_classifiers(estimator: ObjectView) -> EstimatorIR:
 
     Which rows a member was given, and with which weights, does not follow from the file.
     """
-    members = [after_samplers(each) for each in estimator.many("estimators_")]
+    members = [bagging.after_samplers(each) for each in estimator.many("estimators_")]
     if not members or any(not isinstance(each, ObjectView) or each.kind != ADABOOST for each in members):
-        return bagging_classifier(estimator)
+        return bagging.bagging_classifier(estimator)
     classes, read = classes_of(estimator), [adaboost_classifier(each) for each in members]
     if any(each.classes != tuple(map(str, range(len(classes)))) for each in read):
         raise ReleaseError("the classes of one of its members are not those of the ensemble", place=estimator.place)
     trees = tuple(
-        of_unknown_rows(over_all_features(tree, features, estimator))
-        for each, features in zip(read, features_of(estimator, len(read)), strict=True)
+        bagging.of_unknown_rows(bagging.over_all_features(tree, features, estimator))
+        for each, features in zip(read, bagging.features_of(estimator, len(read)), strict=True)
         for tree in each.trees
     )
     sums = tuple(CalibratedSum(len(each.trees), "softmax") for each in read)
-    member = settings_member([each.member for each in read if each.member is not None])
-    return EstimatorIR(classes, trees, "boost", "unknown", sampling=UNKNOWN_RATE, member=member, calibrated_sums=sums)
+    member = bagging.settings_member([each.member for each in read if each.member is not None])
+    return EstimatorIR(
+        classes, trees, "boost", "unknown", sampling=bagging.UNKNOWN_RATE, member=member, calibrated_sums=sums
+    )
 
 
 def _weights(estimator: ObjectView, members: int) -> Floats:

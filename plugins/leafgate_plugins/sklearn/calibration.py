@@ -11,24 +11,18 @@ import numpy as np
 from leafgate.api import Combine, Floats, ReleaseError
 from leafgate.bounded.objects import as_tuple
 from leafgate.readers import NO_SAMPLING, CalibratedSum, NodeNumbers, NumberKind, ObjectView, TreeIR
+from leafgate_plugins.sklearn import trees as sklearn_trees
 from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, bagging_classifier
 from leafgate_plugins.sklearn.feature import PipelineFeature, text_of
 from leafgate_plugins.sklearn.hist_boosting import hist_classifier
-from leafgate_plugins.sklearn.trees import (
-    EstimatorIR,
-    boosting_classifier,
-    classes_of,
-    forest_classifier,
-    tree_classifier,
-)
 
 CALIBRATED = "CalibratedClassifierCV"
 TREES = frozenset({"DecisionTreeClassifier", "ExtraTreeClassifier"})
-SUMS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
-    "RandomForestClassifier": forest_classifier,
-    "ExtraTreesClassifier": forest_classifier,
+SUMS: Mapping[str, Callable[[ObjectView], sklearn_trees.EstimatorIR]] = {
+    "RandomForestClassifier": sklearn_trees.forest_classifier,
+    "ExtraTreesClassifier": sklearn_trees.forest_classifier,
     "BaggingClassifier": bagging_classifier,
-    "GradientBoostingClassifier": boosting_classifier,
+    "GradientBoostingClassifier": sklearn_trees.boosting_classifier,
     "HistGradientBoostingClassifier": hist_classifier,
 }
 """What is calibrated by a map of a sum of trees."""
@@ -48,7 +42,7 @@ ROUNDING = 1e-5
 """A calibrated share that is more than 1 by no more than this is 1."""
 
 
-def calibrated_classifier(estimator: ObjectView) -> EstimatorIR:
+def calibrated_classifier(estimator: ObjectView) -> sklearn_trees.EstimatorIR:
     """The mean of trees whose leaves say calibrated shares: of each leaf these follow from its own shares alone.
 
     Each tree was grown on a part of the rows, and calibrated on the others, unless there is one tree, of which the
@@ -56,7 +50,7 @@ def calibrated_classifier(estimator: ObjectView) -> EstimatorIR:
 
     Source: scikit-learn 1.9, `sklearn.calibration._CalibratedClassifier.predict_proba`.
     """
-    classes, members = classes_of(estimator), estimator.many("calibrated_classifiers_")
+    classes, members = sklearn_trees.classes_of(estimator), estimator.many("calibrated_classifiers_")
     sums = [each for each in members if isinstance(each, ObjectView) and _kind_of(_inner(each)[0]) in SUMS]
     if sums and len(sums) == len(members):
         return _calibrated_sums(estimator, sums, classes)
@@ -66,7 +60,7 @@ def calibrated_classifier(estimator: ObjectView) -> EstimatorIR:
     is_whole = len(pairs) == 1 and estimator.get("ensemble") is False and pairs[0][0] is pairs[0][1]
     trees, positions = [], tuple(map(str, range(len(classes))))
     for (tree, _, calibrators), member in zip(pairs, members, strict=True):
-        read = tree_classifier(tree)
+        read = sklearn_trees.tree_classifier(tree)
         own = tuple(map(text_of, as_tuple(member["classes"], member, "classes")))
         if not {read.classes, own} <= {classes, positions}:
             _refuse(estimator, "the classes of one of its trees are not its own")
@@ -74,7 +68,7 @@ def calibrated_classifier(estimator: ObjectView) -> EstimatorIR:
         trees.append(_with_shares(read, read.trees[0], shares, is_whole=is_whole))
     sampling = NO_SAMPLING if is_whole else UNKNOWN_RATE
     combine: Combine = "one" if len(trees) == 1 else "mean_per_tree"
-    return EstimatorIR(classes, tuple(trees), combine, "unknown", sampling=sampling, member=pairs[0][0])
+    return sklearn_trees.EstimatorIR(classes, tuple(trees), combine, "unknown", sampling=sampling, member=pairs[0][0])
 
 
 def calibrated_trees(estimator: ObjectView) -> list[ObjectView]:
@@ -112,7 +106,9 @@ def _inner(member: Any) -> tuple[Any, Any]:
     return (given.get("estimator") if is_frozen else given), given
 
 
-def _calibrated_sums(estimator: ObjectView, members: Sequence[ObjectView], classes: tuple[str, ...]) -> EstimatorIR:
+def _calibrated_sums(
+    estimator: ObjectView, members: Sequence[ObjectView], classes: tuple[str, ...]
+) -> sklearn_trees.EstimatorIR:
     """Forests or boostings as trees whose scores add up to a sum for each, which answer the mean of its shares.
 
     One sum of which the shares are the softmax is boosting, which more formats know.
@@ -130,7 +126,7 @@ def _calibrated_sums(estimator: ObjectView, members: Sequence[ObjectView], class
             _refuse(estimator, "its folds do not know the same values of a column of categories")
         return found[0]
 
-    return EstimatorIR(
+    return sklearn_trees.EstimatorIR(
         classes,
         tuple(tree for each, _ in read for tree in each.trees),
         "boost",
@@ -144,7 +140,7 @@ def _calibrated_sums(estimator: ObjectView, members: Sequence[ObjectView], class
 
 def _calibrated_sum(
     estimator: ObjectView, member: ObjectView, classes: tuple[str, ...], *, is_whole: bool
-) -> tuple[EstimatorIR, CalibratedSum]:
+) -> tuple[sklearn_trees.EstimatorIR, CalibratedSum]:
     """A forest or boosting of a fold with the scores that its link takes, and the link.
 
     What a calibration multiplies by is in all scores, what it adds and boosting starts from in those of the first tree
@@ -186,7 +182,7 @@ def _calibrated_sum(
     return replace(read, trees=tuple(trees)), link
 
 
-def _start(inner: ObjectView, read: EstimatorIR) -> Floats:
+def _start(inner: ObjectView, read: sklearn_trees.EstimatorIR) -> Floats:
     """The scores that boosting starts from, to the last bit: the link of the shares of classes, as scikit-learn has it.
 
     Before 1.4 it did not centre the logarithms of several shares.
@@ -262,7 +258,7 @@ def _number(calibrator: ObjectView, name: str) -> float:
     return float(found.reshape(()))
 
 
-def _with_shares(read: EstimatorIR, tree: TreeIR, shares: Floats, *, is_whole: bool) -> TreeIR:
+def _with_shares(read: sklearn_trees.EstimatorIR, tree: TreeIR, shares: Floats, *, is_whole: bool) -> TreeIR:
     """A tree with calibrated shares or scores on its leaves, and its people by class beside them, which differ.
 
     Where it was grown on an unknown part of the rows, nobody knows how often a number counts a row.

@@ -13,7 +13,7 @@ from leafgate.readers import CategoryCodes, MissingIndicator, Numeric, ObjectVie
 from leafgate_plugins.sklearn.feature import PipelineFeature, Transform, is_missing, text_of
 
 LESS = {"float16", "float32", "dtype"}
-"""Types of less than double precision; a file does not say which `dtype` it is."""
+"""Types of less than double precision; a file does not state which `dtype` it is."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _hot_again(
     made: PipelineFeature, found: _Categories, rest: int | None, step: ObjectView
 ) -> Callable[[int], Origin]:
     """The indicator of each group, of numbers that an encoder or an indicator made."""
-    group_of = _lookup(found.numbers, _of_gap(found, rest), rest)
+    group_of = _lookup(found.numbers, dict(zip(found.texts, found.groups, strict=True)).get(None, rest), rest)
     origin = _recoded(made, group_of, step)
     if not isinstance(origin, CategoryCodes) or isinstance(origin.codes, OneHot):
         return lambda group: _recoded(made, lambda number: _is(group_of(number), group), step)
@@ -149,10 +149,6 @@ def _hot_again(
 
 def _is(found: float | None, group: int) -> float | None:
     return None if found is None else float(found == group)
-
-
-def _of_gap(found: _Categories, rest: int | None) -> int | None:
-    return dict(zip(found.texts, found.groups, strict=True)).get(None, rest)
 
 
 Codes = Callable[[float], float | None]

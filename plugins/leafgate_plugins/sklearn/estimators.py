@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from leafgate.api import ReleaseError
-from leafgate.bounded.objects import as_tuple
+from leafgate.bounded.objects import as_tuple, with_attributes
 from leafgate.ir.features import distinct_names
 from leafgate.ir.model import LEARNER_SETTINGS, LISTED_SETTINGS
 from leafgate.readers import LeafValueKind, LearnerSetting, ModelIR, Numeric, ObjectView, view_object
+from leafgate_plugins.sklearn import trees
 from leafgate_plugins.sklearn.adaboost import adaboost_classifier, bagging_of_classifiers
+from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, isolation_forest, of_unknown_rows
 from leafgate_plugins.sklearn.calibration import CALIBRATED, calibrated_classifier
 from leafgate_plugins.sklearn.disclosures import SEARCHES, disclosures
 from leafgate_plugins.sklearn.feature import UNKNOWN_CLASS, PipelineFeature, is_sampler, raw
 from leafgate_plugins.sklearn.hist_boosting import hist_classifier, hist_regressor
-from leafgate_plugins.sklearn.isolation import isolation_forest
 from leafgate_plugins.sklearn.nearest_models import FOREIGN, NEAREST_MODELS
 from leafgate_plugins.sklearn.pipeline import transformed
-from leafgate_plugins.sklearn.resampling import RESAMPLING, resampled
-from leafgate_plugins.sklearn.several_outputs import output_of
 from leafgate_plugins.sklearn.training import learner_of
-from leafgate_plugins.sklearn.trees import (
-    EstimatorIR,
-    boosting_classifier,
-    boosting_regressor,
-    says_labels,
-)
 from leafgate_plugins.sklearn.unread import category_lists, names_in, number_lists, scales_twice, unread_content
 from leafgate_plugins.sklearn.voting import MEANS_OF_TREES, voting_classifier, voting_regressor
 
@@ -88,13 +82,13 @@ def model_of(thing: Any, format: str, version: str, place: str, output: int | No
     )
 
 
-def _leaf_values(read: EstimatorIR) -> LeafValueKind:
+def _leaf_values(read: trees.EstimatorIR) -> LeafValueKind:
     """What the leaves of its trees say."""
     if not read.classes:
         return "values"
     if read.combine == "boost":
         return "scores"
-    return "labels" if says_labels(read.trees) else "shares"
+    return "labels" if trees.says_labels(read.trees) else "shares"
 
 
 def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
@@ -104,7 +98,7 @@ def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
     return plain | {name: True for name in found if name in LISTED_SETTINGS and name not in plain}
 
 
-def _settings(estimator: ObjectView, read: EstimatorIR) -> dict[str, LearnerSetting]:
+def _settings(estimator: ObjectView, read: trees.EstimatorIR) -> dict[str, LearnerSetting]:
     """The settings of a learner; of an ensemble that keeps those of its trees in them, both.
 
     Where it is not known how such an ensemble weighed and drew its rows, `class_weight` does not say it either: then
@@ -205,7 +199,7 @@ def best_estimator(search: ObjectView) -> ObjectView:
 
 
 def _first(pipeline: ObjectView) -> ObjectView:
-    """The first fitted step that says which columns it was given; a union's parts are all given the same."""
+    """The first fitted step that states which columns it was given; a union's parts are all given the same."""
     waiting = [pipeline]
     for _ in range(MAX_STEPS):
         if not waiting:
@@ -232,11 +226,35 @@ def _given(step: ObjectView, outputs: list[PipelineFeature] | None) -> list[Pipe
     return raw([f"x{i}" for i in range(width)])
 
 
-READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
+def resampled(read: trees.EstimatorIR) -> trees.EstimatorIR:
+    """What an estimator comes to whose trees learned from rows that a sampler chose or made."""
+    return replace(read, trees=tuple(map(of_unknown_rows, read.trees)), counted="unknown", sampling=UNKNOWN_RATE)
+
+
+def _resampled_by(reader: Callable[[ObjectView], trees.EstimatorIR]) -> Callable[[ObjectView], trees.EstimatorIR]:
+    return lambda estimator: resampled(reader(estimator))
+
+
+RESAMPLING: Mapping[str, Callable[[ObjectView], trees.EstimatorIR]] = {
+    "BalancedRandomForestClassifier": _resampled_by(trees.forest_classifier),
+    "BalancedBaggingClassifier": _resampled_by(bagging_of_classifiers),
+    "EasyEnsembleClassifier": _resampled_by(bagging_of_classifiers),
+    "RUSBoostClassifier": _resampled_by(adaboost_classifier),
+}
+"""imbalanced-learn's ensembles, whose answer is that of scikit-learn's with the same trees.
+
+Samplers do nothing when a model predicts. Which rows a tree learned from nobody knows, and some may be made up, so that
+the numbers on its nodes count no people of the table.
+
+Source: imbalanced-learn 0.14, `imblearn.ensemble` and `imblearn.pipeline`.
+"""
+
+
+READERS: Mapping[str, Callable[[ObjectView], trees.EstimatorIR]] = {
     **MEANS_OF_TREES,
     **RESAMPLING,
-    "GradientBoostingClassifier": boosting_classifier,
-    "GradientBoostingRegressor": boosting_regressor,
+    "GradientBoostingClassifier": trees.boosting_classifier,
+    "GradientBoostingRegressor": trees.boosting_regressor,
     "HistGradientBoostingClassifier": hist_classifier,
     "HistGradientBoostingRegressor": hist_regressor,
     "AdaBoostClassifier": adaboost_classifier,
@@ -260,3 +278,57 @@ def from_sklearn(model: Any) -> ModelIR:
     if isinstance(viewed, ObjectView) and viewed.kind in SEARCHES:
         viewed = best_estimator(viewed)
     return model_of(viewed, "scikit-learn in memory", str(version), "model")
+
+
+ESTIMATOR_PER_OUTPUT = ("MultiOutputClassifier", "MultiOutputRegressor")
+"""The classes that fit an estimator for each output."""
+
+EACH_BY_ITSELF = "write each as a file of its own, by `leafgate convert MODEL NEW.json --output 0` and so on"
+
+
+def output_of(estimator: ObjectView, output: int | None) -> ObjectView:
+    """The estimator of one of the columns that an estimator predicts; the estimator itself where it predicts one.
+
+    Args:
+        estimator: fitted.
+        output: the number of the column, from 0; None where none is chosen.
+
+    Raises:
+        ReleaseError: it predicts several columns and none is chosen, or no column has this number.
+    """
+    is_list = estimator.kind in ESTIMATOR_PER_OUTPUT
+    number = len(estimator.many("estimators_")) if is_list else estimator.get("n_outputs_", 1)
+    if output is None and number == 1 and not is_list:
+        return estimator
+    if output is None:
+        raise ReleaseError(f"predicts {number} columns at once", place=estimator.place, remedy=EACH_BY_ITSELF)
+    if not isinstance(number, int) or output >= number:
+        raise ReleaseError(f"has no output {output}: it predicts {number} column(s)", place=estimator.place)
+    if is_list:
+        return _member(estimator.many("estimators_")[output], estimator)
+    return estimator if number == 1 else _alone(estimator, output)
+
+
+def _alone(estimator: ObjectView, output: int) -> ObjectView:
+    """A tree or a forest with the classes and the leaves' values of one output."""
+    changes: dict[str, Any] = {"n_outputs_": 1}
+    width = 1
+    if "classes_" in estimator:
+        changes["classes_"] = estimator.many("classes_")[output]
+        width = len(as_tuple(changes["classes_"], estimator, "classes_"))
+    if "estimators_" in estimator:
+        members = (_member(each, estimator) for each in estimator.many("estimators_"))
+        changes["estimators_"] = tuple(_alone(each, output) for each in members)
+    if "tree_" in estimator:
+        tree = _member(estimator["tree_"], estimator)
+        values = tree.array("values")
+        if values.ndim != 3 or values.shape[1] <= output:
+            raise ReleaseError("its tree's `values` are not those of each output", place=tree.place)
+        changes["tree_"] = with_attributes(tree, values=values[:, output : output + 1, :width])
+    return with_attributes(estimator, **changes)
+
+
+def _member(thing: Any, estimator: ObjectView) -> ObjectView:
+    if not isinstance(thing, ObjectView):
+        raise ReleaseError(f"its {estimator.kind} holds something that is no estimator", place=estimator.place)
+    return thing

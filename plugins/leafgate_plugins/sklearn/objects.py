@@ -31,7 +31,8 @@ def skops_file(thing: Any) -> tuple[str, bytes] | None:
     if type(thing).__name__ in SEARCHES:
         thing = _best_estimator(thing)
     _refuse_unfitted(thing)
-    if _ends_in_other_library(thing):
+    steps: Sequence[Any] = getattr(thing, "steps", ())
+    if steps and type(steps[-1][1]).__module__.partition(".")[0] not in LIBRARIES:
         from leafgate_plugins.sklearn.foreign_estimators import pipeline_file
 
         return pipeline_file(thing) or _refuse_other_library(thing)
@@ -69,12 +70,6 @@ def _refuse_unfitted(thing: Any) -> None:
     except TypeError:
         kind = type(thing).__name__
         raise ReleaseError(f"is a {kind}, which is no estimator", place=PLACE, remedy="give a fitted model") from None
-
-
-def _ends_in_other_library(thing: Any) -> bool:
-    """Is it a pipeline whose last step is an estimator of another library?"""
-    steps: Sequence[Any] = getattr(thing, "steps", ())
-    return bool(steps) and type(steps[-1][1]).__module__.partition(".")[0] not in LIBRARIES
 
 
 def _refuse_other_library(pipeline: Any) -> NoReturn:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.feature_matrix import (
     FeatureMatrix,
@@ -19,13 +20,8 @@ from leafgate.algorithms.induction.feature_matrix import (
     not_installed,
     plain_data,
 )
-from leafgate.api import InconclusiveError, Learner
+from leafgate.api import InconclusiveError, Learner, Table
 from leafgate.readers import ObjectView
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from leafgate.api import Table
 
 TREE = (
     "ccp_alpha class_weight criterion max_depth max_features max_leaf_nodes min_impurity_decrease min_samples_leaf "
@@ -51,8 +47,8 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
     "HistGradientBoostingClassifier": frozenset(HISTOGRAMS.split()),
     "BaggingClassifier": frozenset(BAGGING.split()),
 }
-"""The classifiers that are fitted here, and the parameters of each that are part of a model: not those that say how it
-is computed, nor the seed. A forest of `BaggingClassifier` is one of its default, decision trees."""
+"""The classifiers that are fitted here, and the parameters of each that are part of a model: not those that state how
+it is computed, nor the seed. A forest of `BaggingClassifier` is one of its default, decision trees."""
 
 ESTIMATORS: Mapping[str, frozenset[str]] = {
     **PARAMETERS,
@@ -118,7 +114,7 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
 
 COMPUTED = frozenset({"n_jobs", "oob_score", "random_state", "verbose", "warm_start"})
-"""Parameters that say how a model is computed; they are not used."""
+"""Parameters that state how a model is computed; they are not used."""
 
 
 def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:

@@ -12,27 +12,19 @@ from leafgate.api import Combine, Floats, Ids, ReleaseError
 from leafgate.bounded.objects import as_tuple
 from leafgate.kernel.release import Counted
 from leafgate.readers import ObjectView, Sampling, TreeIR
+from leafgate_plugins.sklearn import trees as sklearn_trees
 from leafgate_plugins.sklearn.bagging import UNKNOWN_RATE, bagging_classifier, bagging_regressor
 from leafgate_plugins.sklearn.nearest_models import EACH_MEMBER
-from leafgate_plugins.sklearn.trees import (
-    EstimatorIR,
-    classes_of,
-    counted_alike,
-    forest_classifier,
-    forest_regressor,
-    tree_classifier,
-    tree_regressor,
-)
 
-MEANS_OF_TREES: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
-    "DecisionTreeClassifier": tree_classifier,
-    "DecisionTreeRegressor": tree_regressor,
-    "ExtraTreeClassifier": tree_classifier,
-    "ExtraTreeRegressor": tree_regressor,
-    "RandomForestClassifier": forest_classifier,
-    "RandomForestRegressor": forest_regressor,
-    "ExtraTreesClassifier": forest_classifier,
-    "ExtraTreesRegressor": forest_regressor,
+MEANS_OF_TREES: Mapping[str, Callable[[ObjectView], sklearn_trees.EstimatorIR]] = {
+    "DecisionTreeClassifier": sklearn_trees.tree_classifier,
+    "DecisionTreeRegressor": sklearn_trees.tree_regressor,
+    "ExtraTreeClassifier": sklearn_trees.tree_classifier,
+    "ExtraTreeRegressor": sklearn_trees.tree_regressor,
+    "RandomForestClassifier": sklearn_trees.forest_classifier,
+    "RandomForestRegressor": sklearn_trees.forest_regressor,
+    "ExtraTreesClassifier": sklearn_trees.forest_classifier,
+    "ExtraTreesRegressor": sklearn_trees.forest_regressor,
     "BaggingClassifier": bagging_classifier,
     "BaggingRegressor": bagging_regressor,
 }
@@ -42,9 +34,9 @@ CLOSE = 1e-12
 """Weights of trees that differ by this part of them are equal."""
 
 
-def voting_classifier(estimator: ObjectView) -> EstimatorIR:
+def voting_classifier(estimator: ObjectView) -> sklearn_trees.EstimatorIR:
     """The mean of the members' shares (`voting="soft"`), or most of the labels of single trees (`voting="hard"`)."""
-    classes, voting = classes_of(estimator), estimator.get("voting")
+    classes, voting = sklearn_trees.classes_of(estimator), estimator.get("voting")
     voters = _voters(estimator)
     positions = tuple(str(position) for position in range(len(classes)))
     if any(read.classes != positions for _, read in voters):
@@ -58,7 +50,7 @@ def voting_classifier(estimator: ObjectView) -> EstimatorIR:
     return _combined(voters, classes, "mean_per_tree")
 
 
-def voting_regressor(estimator: ObjectView) -> EstimatorIR:
+def voting_regressor(estimator: ObjectView) -> sklearn_trees.EstimatorIR:
     """The mean of the members' numbers."""
     return _combined(_voters(estimator), (), "mean_per_tree")
 
@@ -68,7 +60,7 @@ def _refuse(estimator: ObjectView, why: str, instead: str = "") -> NoReturn:
     raise ReleaseError(f"is a {estimator.kind} that cannot be read: {why}", place=estimator.place, remedy=remedy)
 
 
-def _voters(estimator: ObjectView) -> tuple[tuple[ObjectView, EstimatorIR], ...]:
+def _voters(estimator: ObjectView) -> tuple[tuple[ObjectView, sklearn_trees.EstimatorIR], ...]:
     """The members with what each comes to; ReleaseError unless each tree of them has the same weight."""
     members = as_tuple(estimator["estimators_"], estimator, "estimators_")
     for member in members:
@@ -90,7 +82,7 @@ def _voters(estimator: ObjectView) -> tuple[tuple[ObjectView, EstimatorIR], ...]
     return voters
 
 
-def _refuse_other_models(estimator: ObjectView, members: list[EstimatorIR]) -> None:
+def _refuse_other_models(estimator: ObjectView, members: list[sklearn_trees.EstimatorIR]) -> None:
     """ReleaseError where other fitted models are kept beside the members: nothing reads what those disclose."""
     for named in estimator.many("estimators"):
         template = named[1] if isinstance(named, tuple) and len(named) == 2 else None
@@ -115,7 +107,7 @@ def _refuse_other_models(estimator: ObjectView, members: list[EstimatorIR]) -> N
         _refuse(estimator, "its `named_estimators_` are not its `estimators_`")
 
 
-def _are_same(one: EstimatorIR, other: EstimatorIR) -> bool:
+def _are_same(one: sklearn_trees.EstimatorIR, other: sklearn_trees.EstimatorIR) -> bool:
     """Do two estimators have the same trees, with the same numbers on their nodes?"""
     return len(one.trees) == len(other.trees) and all(
         len(_arrays(tree)) == len(_arrays(twin)) and all(map(_are_equal, _arrays(tree), _arrays(twin)))
@@ -145,18 +137,18 @@ def _weights(estimator: ObjectView, members: int) -> list[float]:
 
 
 def _combined(
-    voters: tuple[tuple[ObjectView, EstimatorIR], ...], classes: tuple[str, ...], combine: Combine
-) -> EstimatorIR:
+    voters: tuple[tuple[ObjectView, sklearn_trees.EstimatorIR], ...], classes: tuple[str, ...], combine: Combine
+) -> sklearn_trees.EstimatorIR:
     """The trees of all members; how their rows were drawn is unknown where members differ in it.
 
     Forests that were fitted with one seed have the same bootstraps, so those of several members are not independent of
     one another, and tests that count trees do not hold.
     """
-    trees = counted_alike(tuple(tree for _, read in voters for tree in read.trees))
+    trees = sklearn_trees.counted_alike(tuple(tree for _, read in voters for tree in read.trees))
     ways: set[tuple[Counted, Sampling]] = {(read.counted, read.sampling) for _, read in voters}
     counted, sampling = ways.pop() if len(ways) == 1 else ("unknown", UNKNOWN_RATE)
     if counted == "bootstrap" and len(voters) > 1:
         counted = "unknown"
     if len(trees) == 1:
         combine = "one"
-    return EstimatorIR(classes, trees, combine, counted, sampling=sampling, voters=voters)
+    return sklearn_trees.EstimatorIR(classes, trees, combine, counted, sampling=sampling, voters=voters)

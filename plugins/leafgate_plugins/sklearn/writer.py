@@ -311,7 +311,9 @@ def _estimator(model: ModelIR, before: ModelIR, old: Any) -> Any:
         settings["max_samples"] = None
     if counted and settings.get("bootstrap") is True and model.counted != "bootstrap":
         raise ReleaseError("counts draws by weights that it does not have", place=PLACE, remedy=COUNTS_REMEDY)
-    columns, classes = _columns(model, before), _class_order(model, before)
+    if set(model.classes) != set(before.classes) or len(model.classes) != len(before.classes):
+        raise ReleaseError("has other classes than the original file", place=PLACE)
+    columns, classes = _columns(model, before), [model.classes.index(name) for name in before.classes]
     grown = [_grown(model, tree, columns, classes, old, counted) for tree in model.trees]
     if kind not in FORESTS:
         return _fitted(old, settings, tree_=grown[0])
@@ -379,13 +381,6 @@ def _same_origin(name: str, one: Origin | None, other: Origin | None) -> bool:
         codes, others = one.codes, other.codes
         return one.column == other.column and all(codes[value] == others[value] for value in codes if value in others)
     return repr(one) == repr(other)
-
-
-def _class_order(model: ModelIR, before: ModelIR) -> list[int]:
-    """The columns of the model's values in the order of the original's classes."""
-    if set(model.classes) != set(before.classes) or len(model.classes) != len(before.classes):
-        raise ReleaseError("has other classes than the original file", place=PLACE)
-    return [model.classes.index(name) for name in before.classes]
 
 
 def _grown(model: ModelIR, tree: TreeIR, columns: Ids, classes: Sequence[int], old: Any, counted: bool) -> Any:

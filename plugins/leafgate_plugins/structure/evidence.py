@@ -10,7 +10,7 @@ import numpy as np
 from leafgate.algorithms.derivable import asks_public, leaf_classes_derivable, leaf_counts_derivable
 from leafgate.algorithms.feasible import Possible, branch_domains, conditions, intersect_paths
 from leafgate.algorithms.routing import split_rows
-from leafgate.api import AuditorOnly, CategoricalSplit, Leaf, Mask, Node, NumericSplit, PeopleCount, ScoringContext
+from leafgate.api import AuditorOnly, Leaf, Mask, Node, PeopleCount, ScoringContext
 from leafgate_plugins.structure.partitions import Division
 
 MAX_GROUPS = 3
@@ -65,20 +65,13 @@ def _possible_paths(case: ScoringContext, tree: Node, row: int, by_public: bool)
             ends.append(possible)
             continue
         open_ = by_public and not schema[node.column].public
-        taken = _reachable_branches(case, node, row, open_)
+        branches = split_rows(node, case.table, np.array([row]))
+        taken = [open_ or len(rows) > 0 for _, rows in branches]
         ways = zip(branch_domains(node, possible, schema), taken, strict=True)
         waiting.extend(
             (child, {**possible, node.column: rest}) for (child, rest), here in ways if here and (rest or not open_)
         )
     return ends
-
-
-def _reachable_branches(
-    case: ScoringContext, node: NumericSplit | CategoricalSplit, row: int, open_: bool
-) -> list[bool]:
-    """Which branches of a test the row may take; every one if its cell is not known."""
-    branches = split_rows(node, case.table, np.array([row]))
-    return [open_ or len(rows) > 0 for _, rows in branches]
 
 
 def sizes_known(case: ScoringContext, groups: str, by_public: bool) -> bool:

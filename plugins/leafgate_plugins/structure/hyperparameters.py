@@ -13,16 +13,7 @@ import numpy as np
 from leafgate.algorithms.routing import split_rows
 from leafgate.api import AuditorOnly, InconclusiveError, Leaf, Node, PeopleCount, Release, ScoringContext, leaves
 from leafgate.kernel.tree import tree_arrays
-from leafgate_plugins.structure.sacro_rules import (
-    CHOICES,
-    RULES,
-    Region,
-    Rule,
-    Setting,
-    broken,
-    fewest_changes,
-    some_of_each,
-)
+from leafgate_plugins.structure import sacro_rules
 
 OWN_NAMES = {"depth": "max_depth", "min_split": "min_samples_split", "trees": "n_estimators"}
 """What builders of our own call the same."""
@@ -34,7 +25,7 @@ COUNTS = ("min_samples_leaf", "min_samples_split")
 class SettingValue:
     """A setting, None where it is unknown, and where it is from."""
 
-    value: Setting | None
+    value: sacro_rules.Setting | None
     source: Literal["declared", "measured", "unknown"]
 
     def described(self, name: str) -> dict[str, Any]:
@@ -52,8 +43,8 @@ class Risk:
 
     family: str
     settings: Mapping[str, SettingValue]
-    rules: list[Rule]
-    change: dict[str, Region]
+    rules: list[sacro_rules.Rule]
+    change: dict[str, sacro_rules.Region]
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -64,15 +55,15 @@ class Risk:
 def risk(case: ScoringContext) -> Risk:
     """The fewest settings to change for no rule to hold; what is unknown is taken for the riskiest it could be."""
     family = family_of(case.release)
-    rules = RULES[family]
+    rules = sacro_rules.RULES[family]
     result = settings_of(case, family)
-    worst: tuple[dict[str, Region], dict[str, Setting]] | None = None
+    worst: tuple[dict[str, sacro_rules.Region], dict[str, sacro_rules.Setting]] | None = None
     for settings in _possible_settings(result, rules):
-        change = fewest_changes(settings, rules)
+        change = sacro_rules.fewest_changes(settings, rules)
         if worst is None or len(change) > len(worst[0]):
             worst = change, settings
     assert worst is not None
-    return Risk(family, result, broken(worst[1], rules), worst[0])
+    return Risk(family, result, sacro_rules.broken(worst[1], rules), worst[0])
 
 
 def family_of(release: Release) -> str:
@@ -88,7 +79,7 @@ def family_of(release: Release) -> str:
 
 def settings_of(case: ScoringContext, family: str) -> dict[str, SettingValue]:
     """Every setting that the family's rules speak of."""
-    names = dict.fromkeys(name for rule in RULES[family] for name in rule)
+    names = dict.fromkeys(name for rule in sacro_rules.RULES[family] for name in rule)
     declared, measured = _declared(case), _measured(case, set(names))
     found = {}
     for name in names:
@@ -107,15 +98,20 @@ def counts_people(case: ScoringContext) -> bool:
     return any(each.source == "measured" for name, each in result.items() if name in COUNTS)
 
 
-def _possible_settings(document: Mapping[str, SettingValue], rules: Sequence[Rule]) -> Iterator[dict[str, Setting]]:
+def _possible_settings(
+    document: Mapping[str, SettingValue], rules: Sequence[sacro_rules.Rule]
+) -> Iterator[dict[str, sacro_rules.Setting]]:
     """The settings with everything that what is unknown may be."""
-    tried = [[each.value] if each.value is not None else some_of_each(name, rules) for name, each in document.items()]
+    tried = [
+        [each.value] if each.value is not None else sacro_rules.some_of_each(name, rules)
+        for name, each in document.items()
+    ]
     for values in product(*tried):
         yield dict(zip(document, values, strict=True))
 
 
-def _declared(case: ScoringContext) -> dict[str, Setting]:
-    """What the release says of its learner, in the rules' words; what cannot be read is not declared."""
+def _declared(case: ScoringContext) -> dict[str, sacro_rules.Setting]:
+    """What the release states of its learner, in the rules' words; what cannot be read is not declared."""
     builder = case.release.builder
     nested = [part for part in builder.values() if isinstance(part, Mapping)]
     said = {OWN_NAMES.get(key, key): value for part in (*nested, builder) for key, value in part.items()}
@@ -124,10 +120,10 @@ def _declared(case: ScoringContext) -> dict[str, Setting]:
     return ({"bootstrap": "yes"} if case.release.count_semantics == "bootstrap" else {}) | found
 
 
-def _read(name: str, value: Any, people: int) -> Setting | None:
+def _read(name: str, value: Any, people: int) -> sacro_rules.Setting | None:
     """One setting; a part of the people is taken for as many as it is."""
     if name == "splitter":
-        return value if value in CHOICES["splitter"] else None
+        return value if value in sacro_rules.CHOICES["splitter"] else None
     if name == "max_features":
         return "all" if value is None or value == 1.0 else "some"
     if name == "bootstrap":
@@ -139,13 +135,13 @@ def _read(name: str, value: Any, people: int) -> Setting | None:
     return math.ceil(value * people) if name in COUNTS and isinstance(value, float) and value < 1 else float(value)
 
 
-def _measured(case: ScoringContext, names: set[str]) -> dict[str, Setting]:
+def _measured(case: ScoringContext, names: set[str]) -> dict[str, sacro_rules.Setting]:
     """What the trees show: how deep and how many they are, and the fewest people in a leaf and at a test."""
     trees = case.release.trees
     asking = [tree for tree in trees if not isinstance(tree, Leaf)]  # a leaf alone is what boosting starts from
     rounds = len(asking) / (_scored_classes(asking) if case.release.combine == "boost" else 1)
     depth = max(tree_arrays(tree).depth for tree in trees)
-    found: dict[str, Setting] = {"n_estimators": max(1.0, rounds), "max_depth": float(depth)}
+    found: dict[str, sacro_rules.Setting] = {"n_estimators": max(1.0, rounds), "max_depth": float(depth)}
     if names & set(COUNTS):
         least = np.array([_least_people(case, tree) for tree in trees]).min(axis=0)
         found |= {name: float(n) for name, n in zip(COUNTS, least, strict=True) if np.isfinite(n)}
@@ -177,5 +173,5 @@ def _least_people(case: ScoringContext, tree: Node) -> tuple[float, float]:
     return leaf, test
 
 
-def _describe(regions: Mapping[str, Region]) -> str:
+def _describe(regions: Mapping[str, sacro_rules.Region]) -> str:
     return ", ".join(f"{name} {region}" for name, region in regions.items())

@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    MORE,
-    Branch,
-    CategoricalSplit,
-    Leaf,
-    Node,
-    NoReleaseError,
-    NumericSplit,
-    PositiveInt,
-    Records,
-    Release,
-    Schema,
-    TreeBuilder,
-    lazy,
-)
+from leafgate import api
 from leafgate.kernel.options import PruningConfidence
 from leafgate.kernel.schema import Value
 from leafgate_plugins.tables.raw_table import PublishedColumn
@@ -33,10 +19,9 @@ if TYPE_CHECKING:
     from leafgate.algorithms.induction import encoding
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.large import EncodedBlocks
-    from leafgate.api import Codes
     from leafgate.kernel.arrays import CompactIds
 else:
-    np, encoding = lazy("numpy"), lazy("leafgate.algorithms.induction.encoding")
+    np, encoding = api.lazy("numpy"), api.lazy("leafgate.algorithms.induction.encoding")
 
 Groups = tuple[tuple[Value, ...], ...]
 Thresholds = tuple[float, ...]
@@ -51,7 +36,7 @@ class Generalisation:
 
     columns: Mapping[str, Groups | Thresholds]
 
-    def part_of(self, feature: Feature) -> Codes:
+    def part_of(self, feature: Feature) -> api.Codes:
         """For each code of a feature the number of its group."""
         document: Any = self.columns[feature.column.name]
         if feature.numbers is not None:
@@ -76,24 +61,24 @@ class Generalisation:
         codes = tuple(part[codes] for part, codes in zip(parts, encoded.codes, strict=True))
         return replace(encoded, features=features, codes=codes)
 
-    def _coarse_features(self, features: Sequence[Feature]) -> tuple[tuple[Feature, ...], list[Codes]]:
+    def _coarse_features(self, features: Sequence[Feature]) -> tuple[tuple[Feature, ...], list[api.Codes]]:
         """The features of the generalised table, and for each code of a feature its code there."""
         named = [feature.column.name in self.columns for feature in features]
         parts = [self.part_of(f) if n else np.arange(f.size) for f, n in zip(features, named, strict=True)]
         coarse = (_numbered(f, self.size(f)) if n else f for f, n in zip(features, named, strict=True))
         return tuple(coarse), parts
 
-    def translated(self, node: Node) -> Node:
+    def translated(self, node: api.Node) -> api.Node:
         """A tree learned from the generalised table, asking about the columns as they are."""
         match node:
-            case NumericSplit():
+            case api.NumericSplit():
                 document: Any = self.columns.get(node.column)
                 at = node.at if document is None else float(document[int(node.at)])
                 return replace(node, at=at, low=self.translated(node.low), high=self.translated(node.high))
-            case CategoricalSplit():
-                ways = (Branch(self._values(node.column, b.values), self.translated(b.node)) for b in node.branches)
-                return CategoricalSplit(node.column, tuple(ways))
-            case Leaf():
+            case api.CategoricalSplit():
+                ways = (api.Branch(self._values(node.column, b.values), self.translated(b.node)) for b in node.branches)
+                return api.CategoricalSplit(node.column, tuple(ways))
+            case api.Leaf():
                 return node
 
     def _values(self, column: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -132,17 +117,17 @@ def refuse_small(coded: EncodedTable, groups: CompactIds, k: int) -> None:
     sizes = np.bincount(groups, weights=coded.weight)
     smallest = int(sizes[sizes > 0].min())
     if smallest < k:
-        raise NoReleaseError(
+        raise api.NoReleaseError(
             f"no generalisation keeps the promise: a group that nothing can hide has fewer than {k} people",
             people=smallest,
             remedy="gather more people, or give these columns coarser values",
         )
 
 
-class GeneralisingBuilder(TreeBuilder):
+class GeneralisingBuilder(api.TreeBuilder):
     """What the builders share that generalise a table, and release it, the tree learned from it, or both."""
 
-    k: Annotated[PositiveInt, MORE] = Field(description="The least number of people in every non-empty group.")
+    k: Annotated[api.PositiveInt, api.MORE] = Field(description="The least number of people in every non-empty group.")
     measure: Literal["gain", "gain_ratio", "gini"] = Field(
         "gain", description="The measure by which the best test is chosen."
     )
@@ -155,10 +140,12 @@ class GeneralisingBuilder(TreeBuilder):
     measure_options = frozenset({"measure", "prune", "confidence"})
     threat_model = "The adversary knows the public columns of everyone in the table, and the table or the tree."
 
-    def _release(self, schema: Schema, tree: Node, records: Records | None, guarantee: Mapping[str, Any]) -> Release:
-        """The release of a tree and of records; `release` says which of them are published."""
+    def _release(
+        self, schema: api.Schema, tree: api.Node, records: api.Records | None, guarantee: Mapping[str, Any]
+    ) -> api.Release:
+        """The release of a tree and of records; `release` states which of them are published."""
         alone = self.release == "table"
-        return Release(
+        return api.Release(
             builder=self.described(),
             schema=schema,
             trees=() if alone else (tree,),

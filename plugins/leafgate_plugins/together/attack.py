@@ -10,26 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leafgate import api
 from leafgate.algorithms.equivalence import ResidualTrees
 from leafgate.algorithms.feasible import conditions
 from leafgate.algorithms.joint_classes import JointSystem, ReleasedTable, joint_system, known_records
 from leafgate.algorithms.joint_insiders import InsiderProofs, insider_proofs
 from leafgate.algorithms.joint_proofs import JointProofs, joint_proofs
-from leafgate.api import (
-    AdversaryKnowledge,
-    AuditorOnly,
-    Column,
-    Floats,
-    Ids,
-    Mask,
-    Node,
-    PeopleCount,
-    Release,
-    Schema,
-    SecretBelief,
-    columns_asked,
-    leaves,
-)
 from leafgate.kernel.knowledge import KnownReleases
 from leafgate_plugins.together.estimate import MAX_GAP, batch_per_leaf, maximum_entropy, stated_people
 from leafgate_plugins.together.words import joint_words
@@ -72,7 +58,9 @@ SOME_KNOWN = (
 NO_KEY = "nobody knows which of its people are in the table: give a column the role `key`"
 
 
-def infer(release: Release, known: AdversaryKnowledge, *, insiders: int, time_limit: float) -> list[SecretBelief]:
+def infer(
+    release: api.Release, known: api.AdversaryKnowledge, *, insiders: int, time_limit: float
+) -> list[api.SecretBelief]:
     """One belief for each secret that has values or bins."""
     world = _World.of(release, known)
     secrets = [column for column in known.schema.secrets if column.countable]
@@ -83,14 +71,14 @@ def infer(release: Release, known: AdversaryKnowledge, *, insiders: int, time_li
 class _World:
     """The releases that people can be told apart by, who is who, and those that are not used."""
 
-    known: AdversaryKnowledge
+    known: api.AdversaryKnowledge
     sources: list[ReleasedTable]
-    weight: Ids
+    weight: api.Ids
     in_table: int
     unused: tuple[str, ...]
 
     @classmethod
-    def of(cls, release: Release, known: AdversaryKnowledge) -> _World:
+    def of(cls, release: api.Release, known: api.AdversaryKnowledge) -> _World:
         """The release that is attacked comes first."""
         releases = known.releases
         if releases is None:
@@ -123,14 +111,14 @@ class _World:
             unused += (ANY_CHANGE,)
         return cls(known, [own, *others], releases.weight, releases.in_table, unused)
 
-    def system(self, secret: Column, *, at: int | None = None) -> JointSystem:
+    def system(self, secret: api.Column, *, at: int | None = None) -> JointSystem:
         """What the releases state of a secret; `at` is the number of the table whose secret is asked."""
         change = None if self.known.releases is None else self.known.releases.change
         known = self.known.people
         return joint_system(self.sources, self.weight, self.known.schema, secret, change=change, known=known, at=at)
 
 
-def _anything_may_change(known: AdversaryKnowledge, releases: KnownReleases) -> bool:
+def _anything_may_change(known: api.AdversaryKnowledge, releases: KnownReleases) -> bool:
     """May everybody have any secret in any table, whatever the words for it?"""
     values = [str(value) for value in known.schema.target.domain]
     any_direction = all(releases.change.allows(older, newer) for older in values for newer in values)
@@ -138,7 +126,7 @@ def _anything_may_change(known: AdversaryKnowledge, releases: KnownReleases) -> 
     return any_direction and (most is None or most >= int(releases.weight.sum()))
 
 
-def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) -> SecretBelief:
+def _belief(world: _World, secret: api.Column, *, insiders: int, time_limit: float) -> api.SecretBelief:
     start = time.monotonic()
     system = world.system(secret)
     proofs = joint_proofs(system, time_limit=time_limit)
@@ -147,7 +135,7 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
     posterior, gap = _posterior(proofs)
     row_of = system.class_of[: world.in_table]
 
-    def rows(of_classes: Floats) -> pd.DataFrame:
+    def rows(of_classes: api.Floats) -> pd.DataFrame:
         return pd.DataFrame(of_classes[row_of], columns=pd.Index(list(secret.domain), dtype=object))
 
     people = _people_of_classes(world, system)
@@ -173,7 +161,7 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
         evidence["unused"] = unused
     if not_compared := _not_compared(world):
         evidence["not_compared"] = not_compared
-    return SecretBelief(
+    return api.SecretBelief(
         secret.name,
         rows(posterior),
         equivalence_class=row_of,
@@ -189,7 +177,7 @@ def _belief(world: _World, secret: Column, *, insiders: int, time_limit: float) 
     )
 
 
-def _of_the_table(proofs: InsiderProofs, people: Ids) -> InsiderProofs:
+def _of_the_table(proofs: InsiderProofs, people: api.Ids) -> InsiderProofs:
     """The proofs of insiders who are in the table; those of others, whose values no limit compares, are open.
 
     Args:
@@ -204,7 +192,9 @@ def _of_the_table(proofs: InsiderProofs, people: Ids) -> InsiderProofs:
     return InsiderProofs(certain=certain, open=is_open)
 
 
-def _not_judged(world: _World, system: JointSystem, secret: Column, derived: Mask, time_limit: float) -> list[str]:
+def _not_judged(
+    world: _World, system: JointSystem, secret: api.Column, derived: api.Mask, time_limit: float
+) -> list[str]:
     """Why limits, which judge what people of the table have now, are no answer for others and for earlier secrets.
 
     Args:
@@ -244,7 +234,7 @@ def _mixed_records(world: _World) -> str:
     return SOME_KNOWN if ((known > 0) & (known < world.known.weight)).any() else ""
 
 
-def _proved_by_others(world: _World, secret: Column, time_limit: float) -> Mask:
+def _proved_by_others(world: _World, secret: api.Column, time_limit: float) -> api.Mask:
     """Whose secret the other releases prove without this one: shape (n_people,)."""
     others = sorted(world.sources[1:], key=lambda each: -each.table)
     people = np.flatnonzero(np.any([each.record >= 0 for each in others], axis=0))
@@ -277,7 +267,7 @@ def _words(world: _World, system: JointSystem, number: int) -> str:
     )
 
 
-def _words_of_release(source: ReleasedTable, record: int, schema: Schema) -> str:
+def _words_of_release(source: ReleasedTable, record: int, schema: api.Schema) -> str:
     if record < 0:
         return "not among its people" if not source.forgotten else "not known to be among its people"
     trees = source.release.trees[:MAX_TREES]
@@ -286,13 +276,13 @@ def _words_of_release(source: ReleasedTable, record: int, schema: Schema) -> str
     return " and ".join([*words, f"{more} more trees"] if more else words)
 
 
-def _words_of_tree(source: ReleasedTable, tree: Node, record: int, schema: Schema) -> str:
+def _words_of_tree(source: ReleasedTable, tree: api.Node, record: int, schema: api.Schema) -> str:
     """The path and the numbers of the leaf that a record reaches; the leaf may depend on what nobody knows."""
     if source.roll is not None:
         number = next(i for i, each in enumerate(source.release.trees) if each is tree)
         leaf = int(source.roll.leaf[number, record])
-        return "no leaf" if leaf < 0 else f"leaf {leaf + 1} from the left -> {[*leaves(tree)][leaf].words}"
-    if any(not schema[name].public for name in columns_asked(tree)):
+        return "no leaf" if leaf < 0 else f"leaf {leaf + 1} from the left -> {[*api.leaves(tree)][leaf].words}"
+    if any(not schema[name].public for name in api.columns_asked(tree)):
         return "one of several leaves"
     residuals = ResidualTrees(tree, source.public, schema)
     compact = residuals.compact_numbers()
@@ -303,7 +293,7 @@ def _words_of_tree(source: ReleasedTable, tree: Node, record: int, schema: Schem
     return f"{path} -> {reached[0].leaf.words}"
 
 
-def _posterior(proofs: JointProofs) -> tuple[Floats, float]:
+def _posterior(proofs: JointProofs) -> tuple[api.Floats, float]:
     """1 for each proved value, the estimate elsewhere; and by how many people the estimate misses a number."""
     estimate, gap = maximum_entropy(proofs.system, proofs.state)
     people, is_stated = stated_people(proofs.system)
@@ -314,7 +304,7 @@ def _posterior(proofs: JointProofs) -> tuple[Floats, float]:
     return np.where(is_proved[:, None], proved.astype(np.float64), unproved), gap
 
 
-def _uncertain(estimate: Floats) -> Floats:
+def _uncertain(estimate: api.Floats) -> api.Floats:
     """The rows with no probability that counts as certain; what is taken away goes to the other values."""
     n_values = estimate.shape[1]
     if n_values == 1:
@@ -323,15 +313,15 @@ def _uncertain(estimate: Floats) -> Floats:
     return np.asarray(estimate - excess + (excess.sum(axis=1, keepdims=True) - excess) / (n_values - 1))
 
 
-def _undecided(proofs: JointProofs, to_insiders: InsiderProofs | None) -> Mask:
+def _undecided(proofs: JointProofs, to_insiders: InsiderProofs | None) -> api.Mask:
     """For each class the values that may be certain, to outsiders or to insiders, as far as was found out."""
-    undecided: Mask = np.asarray(proofs.open)
+    undecided: api.Mask = np.asarray(proofs.open)
     if to_insiders is not None:
         undecided = undecided | to_insiders.open
     return np.asarray(undecided & ~proofs.proved.any(axis=1, keepdims=True))
 
 
-def _alternatives(posterior: Floats, proofs: JointProofs, undecided: Mask) -> Iterator[Floats]:
+def _alternatives(posterior: api.Floats, proofs: JointProofs, undecided: api.Mask) -> Iterator[api.Floats]:
     """What else may be true: undecided values are certain, and each estimate is off by as much as it may be."""
     n_values = posterior.shape[1]
     free = np.asarray(~proofs.proved.any(axis=1)) & ~stated_people(proofs.system)[1]
@@ -345,7 +335,7 @@ def _alternatives(posterior: Floats, proofs: JointProofs, undecided: Mask) -> It
             yield np.where(free[:, None], _moved(posterior, value, sign * error), posterior)
 
 
-def _moved(posterior: Floats, value: int, step: Floats) -> Floats:
+def _moved(posterior: api.Floats, value: int, step: api.Floats) -> api.Floats:
     """The rows with the probability of one value changed by a step each, and the others in their proportions."""
     old = posterior[:, value]
     new = np.clip(old + step, 1 - LARGEST_ESTIMATE, LARGEST_ESTIMATE)
@@ -355,28 +345,28 @@ def _moved(posterior: Floats, value: int, step: Floats) -> Floats:
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
-def _people_of_classes(world: _World, system: JointSystem) -> Ids:
+def _people_of_classes(world: _World, system: JointSystem) -> api.Ids:
     """The people of the table in each joint class."""
     weight = world.weight[: world.in_table]
     row_of = system.class_of[: world.in_table]
     return np.bincount(row_of, weights=weight, minlength=system.n_classes).astype(np.int64)
 
 
-def _counts(proofs: JointProofs, people: Ids, undecided: Mask) -> dict[str, Any]:
+def _counts(proofs: JointProofs, people: api.Ids, undecided: api.Mask) -> dict[str, Any]:
     """How many joint classes there are, and how many people of the table are proved, or not decided."""
     there = people > 0
     proved = np.asarray(proofs.proved.any(axis=1))
     small = there & (people < SMALL_CLASS)
     return {
         "groups": int(there.sum()),
-        "people_in_small_classes": PeopleCount(int(people[small].sum())),
-        "people_proved": PeopleCount(int(people[proved].sum())),
-        "people_open": PeopleCount(int(people[undecided.any(axis=1)].sum())),
-        "proofs_by_branching": AuditorOnly(int(proofs.branched.sum())),
+        "people_in_small_classes": api.PeopleCount(int(people[small].sum())),
+        "people_proved": api.PeopleCount(int(people[proved].sum())),
+        "people_open": api.PeopleCount(int(people[undecided.any(axis=1)].sum())),
+        "proofs_by_branching": api.AuditorOnly(int(proofs.branched.sum())),
     }
 
 
-def _versions(world: _World, proofs: JointProofs, secret: Column, time_limit: float) -> dict[str, Any]:
+def _versions(world: _World, proofs: JointProofs, secret: api.Column, time_limit: float) -> dict[str, Any]:
     """For each other release who came and who left since, what is proved of them, and what either alone proves."""
     proved = np.asarray(proofs.proved.any(axis=1))[proofs.system.class_of]
     alone = [_proved_alone(world, i, secret, time_limit / len(world.sources)) for i in range(len(world.sources))]
@@ -394,30 +384,30 @@ def _versions(world: _World, proofs: JointProofs, secret: Column, time_limit: fl
             }
             for name, part in parts.items()
         }
-    return {"came_and_left": AuditorOnly(groups)} if groups else {}
+    return {"came_and_left": api.AuditorOnly(groups)} if groups else {}
 
 
-def _batch(world: _World, posterior: Floats) -> dict[str, Any]:
+def _batch(world: _World, posterior: api.Floats) -> dict[str, Any]:
     """How many people should come in each leaf before the next release; nothing where that is not known."""
     weight = world.weight[: world.in_table]
-    n_leaves = max(sum(1 for _ in leaves(tree)) for tree in world.sources[0].release.trees)
+    n_leaves = max(sum(1 for _ in api.leaves(tree)) for tree in world.sources[0].release.trees)
     people = batch_per_leaf(np.asarray(weight @ posterior / weight.sum()), n_leaves)
-    return {} if people is None else {"people_to_come_per_leaf": AuditorOnly(people)}
+    return {} if people is None else {"people_to_come_per_leaf": api.AuditorOnly(people)}
 
 
-def _says(evidence: dict[str, Any], secret: Column) -> dict[str, Any]:
+def _says(evidence: dict[str, Any], secret: api.Column) -> dict[str, Any]:
     """What is proved together and by either release alone, in words; nothing where no release is compared."""
     if "came_and_left" not in evidence:
         return {}
     people, compared = evidence["people_proved"].count, evidence["came_and_left"].content
-    return {"says": AuditorOnly(joint_words(secret.name, evidence["together"], people, compared))}
+    return {"says": api.AuditorOnly(joint_words(secret.name, evidence["together"], people, compared))}
 
 
-def _people(world: _World, part: Mask) -> PeopleCount:
-    return PeopleCount(int(world.weight[part].sum()))
+def _people(world: _World, part: api.Mask) -> api.PeopleCount:
+    return api.PeopleCount(int(world.weight[part].sum()))
 
 
-def _proved_alone(world: _World, number: int, secret: Column, time_limit: float) -> Mask:
+def _proved_alone(world: _World, number: int, secret: api.Column, time_limit: float) -> api.Mask:
     """Whose secret one release alone proves: shape (n_people,)."""
     source = world.sources[number]
     people = np.flatnonzero(source.record >= 0)

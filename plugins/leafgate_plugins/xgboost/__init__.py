@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api import ReleaseError, hookimpl
+from leafgate.lazy_loading import LazyFunction
 from leafgate.readers import ModelReader, ReaderTexts
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from leafgate.api import Learner, Table
-    from leafgate.readers import ModelIR
 
 leafgate_api = ">=3,<4"
 
@@ -33,20 +27,6 @@ def sniff(head: bytes) -> bool:
     as_json = text[:1] == b"{" and text[1:].lstrip().startswith((b'"learner"', b'"Config"'))
     first = b"learner" in head[:24] or b"Config" in head[:24]
     return as_json or (head[:1] == b"{" and head[1:2] in {b"L", b"l", b"i", b"U", b"I"} and first)
-
-
-def read_output(content: bytes, place: str, output: int) -> ModelIR:
-    """The model of one of several targets."""
-    from leafgate_plugins.xgboost import reader
-
-    return reader.read(content, place, output)
-
-
-def read(content: bytes, place: str) -> ModelIR:
-    """The model in a JSON or UBJSON file of XGBoost."""
-    from leafgate_plugins.xgboost import reader
-
-    return reader.read(content, place)
 
 
 def to_file(thing: Any) -> tuple[str, bytes] | None:
@@ -85,31 +65,17 @@ def texts() -> ReaderTexts:
     return ReaderTexts(producers=frozenset({"XGBoost", "xgboost"}), disclosures=SHAPE.says)
 
 
-def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
-    """The scores of an estimator that is fitted on people; see `training.train`."""
-    from leafgate_plugins.xgboost import training
-
-    return training.train(learner, own, asked, seed)
-
-
-def fit(learner: Learner, features: NDArray[np.float64], target: NDArray[Any], seed: int) -> Any:
-    """An estimator that is fitted on features; see `training.fit`."""
-    from leafgate_plugins.xgboost import training
-
-    return training.fit(learner, features, target, seed)
-
-
 XGBOOST = ModelReader(
     name="xgboost",
     sniff=sniff,
-    read=read,
-    read_output=read_output,
+    read=LazyFunction("leafgate_plugins.xgboost.reader:read"),
+    read_output=LazyFunction("leafgate_plugins.xgboost.reader:read"),
     max_bytes=256 * 2**20,
     texts=texts,
     to_file=to_file,
     trains=("xgboost.",),
-    train=train,
-    fit=fit,
+    train=LazyFunction("leafgate_plugins.xgboost.training:train"),
+    fit=LazyFunction("leafgate_plugins.xgboost.training:fit"),
     library="leafgate_plugins.xgboost.library:answer",
     tested=("XGBoost 1.7", "XGBoost 2.1", "XGBoost 3.0", "XGBoost 3.2", "XGBoost 3.3", "XGBoost 3.4"),
 )

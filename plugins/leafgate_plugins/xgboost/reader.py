@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate import readers
 from leafgate.api import FileDisclosure, Floats, Ids, ReleaseError
 from leafgate.io.json import are_texts, list_at
 from leafgate.ir.arrays import floats_at, integers_at, reachable_nodes
@@ -19,19 +20,6 @@ from leafgate.ir.features import number_codes
 from leafgate.ir.node_numbers import Hessians
 from leafgate.ir.validate import best_iteration_key, stopped_early
 from leafgate.kernel.release import LATER_TREES
-from leafgate.readers import (
-    LEAF,
-    CategoryCodes,
-    CategoryList,
-    ModelIR,
-    NodeNumbers,
-    TreeIR,
-    boosted_model,
-    is_number,
-    object_at,
-    parse_bounded_json,
-    refuse_many_categories,
-)
 from leafgate_plugins.xgboost.node_sizes import sizes
 from leafgate_plugins.xgboost.saved_state import disclosed as disclosed_by_settings
 from leafgate_plugins.xgboost.saved_state import parameters_of, parts_of
@@ -67,14 +55,14 @@ MAX_DELTA_STEP = 0.7
 MAX_CLASSES = 1000
 
 
-def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
+def read(content: bytes, place: str, output: int | None = None) -> readers.ModelIR:
     """The model, not yet checked. Thresholds and what people have are compared in single precision, as XGBoost does.
 
     Of several targets it is the model of the one with the number `output`.
     """
     text = content[:64].lstrip()[1:].lstrip()[:1] == b'"'
-    document = object_at(
-        parse_bounded_json(content, place, with_nan=True) if text else parse_ubjson(content, place), place
+    document = readers.object_at(
+        readers.parse_bounded_json(content, place, with_nan=True) if text else parse_ubjson(content, place), place
     )
     document, settings = parts_of(document, place)
     document = document if output is None else of_target(document, output, place)
@@ -115,7 +103,7 @@ def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
     if later and starts is not None and (np.diff(starts) == 0).any():
         raise stopped_early(f"{at}.iteration_indptr")
     return replace(
-        boosted_model("xgboost", features, classes, sized, log=objective in LOGS),
+        readers.boosted_model("xgboost", features, classes, sized, log=objective in LOGS),
         base=base,
         discloses=(
             *disclosed,
@@ -125,7 +113,9 @@ def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
             *unread.disclosures(),
         ),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
-        category_lists=tuple(CategoryList(features[i], frozenset(texts), complete=True) for i, texts in names.items()),
+        category_lists=tuple(
+            readers.CategoryList(features[i], frozenset(texts), complete=True) for i, texts in names.items()
+        ),
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
         unknown=(*((best_iteration_key(predicting - 1),) if later else ()), *unknown_keys(learner, trees)),
@@ -154,7 +144,7 @@ def read(content: bytes, place: str, output: int | None = None) -> ModelIR:
 
 
 def _native(learner: Mapping[str, Any], features: Sequence[str]) -> frozenset[str]:
-    """The names of the features that the file says are categories."""
+    """The names of the features that the file states are categories."""
     kinds = learner.get("feature_types")
     if kinds is None or not are_texts(kinds) or len(kinds) != len(features):
         return frozenset()
@@ -182,7 +172,7 @@ def _max_delta_step(learner: Mapping[str, Any]) -> float:
 def _parallel_trees(booster: Mapping[str, Any], place: str) -> int:
     """How many trees of one class a round grows; ReleaseError where the parameters are no table or no number."""
     here = f"{place}.gbtree_model_param"
-    parameters = object_at(booster.get("gbtree_model_param", {}), here)
+    parameters = readers.object_at(booster.get("gbtree_model_param", {}), here)
     found = _whole_number(parameters, "num_parallel_tree", here) if "num_parallel_tree" in parameters else 1
     if not found:
         raise ReleaseError("must be at least 1", place=f"{here}.num_parallel_tree")
@@ -245,7 +235,7 @@ def _hessians(
 
 
 def _part(document: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
-    return object_at(document.get(key), f"{place}.{key}")
+    return readers.object_at(document.get(key), f"{place}.{key}")
 
 
 def _whole_number(document: Mapping[str, Any], key: str, place: str) -> int:
@@ -335,7 +325,7 @@ def _base(shape: Mapping[str, Any], objective: str, scores: int, place: str) -> 
     except (ValueError, RecursionError):
         found = None
     numbers: list[Any] = found if isinstance(found, list) else [found]
-    if not all(is_number(number) and abs(number) < 1e30 for number in numbers):
+    if not all(readers.is_number(number) and abs(number) < 1e30 for number in numbers):
         raise ReleaseError("must be a number, or a list of them, as a text", place=here)
     single = [float(np.float32(number)) for number in numbers]
     if objective == BINARY[0]:
@@ -373,7 +363,9 @@ def _kept(booster: Mapping[str, Any], features: Sequence[str]) -> Sequence[Any]:
     return kept if isinstance(kept, list) and len(kept) == len(features) else ()
 
 
-def _number_categories(booster: Mapping[str, Any], features: Sequence[str], place: str) -> dict[int, CategoryCodes]:
+def _number_categories(
+    booster: Mapping[str, Any], features: Sequence[str], place: str
+) -> dict[int, readers.CategoryCodes]:
     """Columns whose categories are numbers: tests name the positions of these, not the numbers."""
     found = {}
     for i, one in enumerate(_kept(booster, features)):
@@ -409,16 +401,16 @@ def _common_width(trees: Sequence[Any], groups: Ids, scores: int, place: str) ->
     return max(widths, default=1)
 
 
-def _tree(document: Any, output: int | None, names: Names, weight: float, place: str) -> TreeIR:
+def _tree(document: Any, output: int | None, names: Names, weight: float, place: str) -> readers.TreeIR:
     """A tree whose leaves add to the score of the class `output`, or to those of all classes, or to a single score."""
-    document = object_at(document, place)
+    document = readers.object_at(document, place)
     parameters, width = _part(document, "tree_param", place), leaf_width(document, place)
     left = integers_at(document, "left_children", place)
     n = len(left)
     if parameters.get("num_nodes", str(n)) != str(n):
         raise ReleaseError("must be the number of nodes", place=f"{place}.tree_param.num_nodes")
     right = integers_at(document, "right_children", place, n)
-    subsets, leaf = _subsets(document, n, names, place), left == LEAF
+    subsets, leaf = _subsets(document, n, names, place), left == readers.LEAF
     without = {*subsets, *(np.flatnonzero(leaf).tolist() if width > 1 else ())}
     value = _single(
         floats_at(_conditions(document, without), "split_conditions", place, n), f"{place}.split_conditions"
@@ -432,12 +424,12 @@ def _tree(document: Any, output: int | None, names: Names, weight: float, place:
     values = value[:, None]
     if width > 1:
         values = _single(vector_leaves(document, width, place), f"{place}.leaf_weights")
-        right = np.where(leaf, LEAF, right)
+        right = np.where(leaf, readers.LEAF, right)
     feature = integers_at(document, "split_indices", place, n)
     if (feature[~leaf] < 0).any():
         raise ReleaseError("asks about a feature that is not there", place=f"{place}.split_indices")
-    tree = TreeIR(
-        feature=np.where(leaf, LEAF, feature),
+    tree = readers.TreeIR(
+        feature=np.where(leaf, readers.LEAF, feature),
         threshold=np.where(leaf | by_set, np.nan, value.astype(np.float64)),
         low=np.where(by_set, right, left),
         high=np.where(by_set, left, right),
@@ -491,7 +483,7 @@ def _subsets(document: Mapping[str, Any], n: int, names: Names, place: str) -> d
     out_of_range = (nodes < 0) | (nodes >= n) | (start < 0) | (size < 0) | (start + size > len(categories))
     if out_of_range.any() or len(set(nodes.tolist())) < len(nodes) or size.sum() > len(categories):
         raise ReleaseError("names categories for no node", place=f"{place}.categories_nodes")
-    refuse_many_categories(int(size.sum()), f"{place}.categories_sizes")
+    readers.refuse_many_categories(int(size.sum()), f"{place}.categories_sizes")
     found: dict[int, frozenset[str | float]] = {}
     for node, first, many in zip(nodes.tolist(), start.tolist(), size.tolist(), strict=True):
         texts = names.get(int(asked[node]))
@@ -502,35 +494,35 @@ def _subsets(document: Mapping[str, Any], n: int, names: Names, place: str) -> d
     return found
 
 
-def _without_deleted(tree: TreeIR) -> TreeIR:
+def _without_deleted(tree: readers.TreeIR) -> readers.TreeIR:
     """The tree without the nodes that pruning left behind in the file."""
-    kept = reachable_nodes(tree.low, tree.high, tree.feature == LEAF)
+    kept = reachable_nodes(tree.low, tree.high, tree.feature == readers.LEAF)
     if kept is None or len(kept) == tree.nodes:
         return tree
-    number = np.full(tree.nodes, LEAF)
+    number = np.full(tree.nodes, readers.LEAF)
     number[kept] = np.arange(len(kept))
-    leaf = tree.feature[kept] == LEAF
-    return TreeIR(
+    leaf = tree.feature[kept] == readers.LEAF
+    return readers.TreeIR(
         feature=tree.feature[kept],
         threshold=tree.threshold[kept],
-        low=np.where(leaf, LEAF, number[tree.low[kept]]),
-        high=np.where(leaf, LEAF, number[tree.high[kept]]),
+        low=np.where(leaf, readers.LEAF, number[tree.low[kept]]),
+        high=np.where(leaf, readers.LEAF, number[tree.high[kept]]),
         values=tree.values[kept],
         strict=True,
         float32=True,
         missing_low=tree.flag("missing_low")[kept],
-        subsets={int(number[node]): chosen for node, chosen in tree.subsets.items() if number[node] != LEAF},
+        subsets={int(number[node]): chosen for node, chosen in tree.subsets.items() if number[node] != readers.LEAF},
         output=tree.output,
         numbers=tuple(replace(each, values=each.values[kept]) for each in tree.numbers),
     )
 
 
-def _sums(document: Mapping[str, Any], place: str, nodes: int) -> tuple[NodeNumbers, ...]:
+def _sums(document: Mapping[str, Any], place: str, nodes: int) -> tuple[readers.NodeNumbers, ...]:
     """The sums of second derivatives on every node, where the file has one for each."""
     if "sum_hessian" not in document:
         return ()
     found = _single(floats_at(document, "sum_hessian", place), f"{place}.sum_hessian").astype(np.float64)
-    return (NodeNumbers("sum_hessian", "hessian", found),) if len(found) == nodes else ()
+    return (readers.NodeNumbers("sum_hessian", "hessian", found),) if len(found) == nodes else ()
 
 
 def _other_disclosures(

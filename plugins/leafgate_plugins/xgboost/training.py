@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.feature_matrix import (
-    FeatureMatrix,
-    Scores,
-    TrainingData,
-    cannot_be_fitted,
-    chosen_parameters,
-    fit_and_score,
-    not_installed,
-    plain_data,
-    probabilities_of,
-)
-from leafgate.api import Learner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from leafgate.api import Table
+from leafgate.algorithms.induction import feature_matrix
+from leafgate.api import Learner, Table
 
 CLASSIFIER, REGRESSOR = "xgboost.XGBClassifier", "xgboost.XGBRegressor"
 OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
@@ -41,10 +27,10 @@ _PARAMETERS = (
     "n_estimators num_parallel_tree reg_alpha reg_lambda sampling_method scale_pos_weight subsample tree_method"
 )
 PARAMETERS = frozenset(_PARAMETERS.split())
-"""Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
+"""Parameters of a classifier that are part of a model: not those that state how it is computed, nor the seed."""
 
 COMPUTED = frozenset({"device", "enable_categorical", "n_jobs", "objective", "random_state", "verbosity"})
-"""Parameters that say how a model is computed, or follow from the columns; they are not used."""
+"""Parameters that state how a model is computed, or follow from the columns; they are not used."""
 
 
 def learner_of(
@@ -61,8 +47,8 @@ def learner_of(
     """The estimator that was fitted, as far as a file discloses; None for what it is not fitted for.
 
     `categories` are the names of the features that are categories, `parameters` the settings that the state of a
-    Booster holds beside its model; None of a file that holds the model alone. `vectors`: leaves have a number for each
-    class.
+    Booster contains beside its model; None of a file that contains the model alone. `vectors`: leaves have a number for
+    each class.
     """
     of_numbers = objective == SQUARED_ERROR
     of_classes = objective in OBJECTIVES and (objective == OBJECTIVES[0]) == (classes == 2)
@@ -94,15 +80,15 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
     Departure: one thread, while XGBoost takes all; sums may differ in the last digits.
     """
-    parameters = chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
+    parameters = feature_matrix.chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
 
-    def fitted(data: TrainingData) -> Scores:
-        return probabilities_of(_fitted("XGBClassifier", parameters, data, seed))
+    def fitted(data: feature_matrix.TrainingData) -> feature_matrix.Scores:
+        return feature_matrix.probabilities_of(_fitted("XGBClassifier", parameters, data, seed))
 
-    return fit_and_score(learner, own, asked, fitted)
+    return feature_matrix.fit_and_score(learner, own, asked, fitted)
 
 
-def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
+def fit(learner: Learner, features: feature_matrix.FeatureMatrix, target: NDArray[Any], seed: int) -> Any:
     """Fit the estimator on features and return it.
 
     Args:
@@ -117,15 +103,20 @@ def fit(learner: Learner, features: FeatureMatrix, target: NDArray[Any], seed: i
     """
     known = {"XGBClassifier": PARAMETERS, "XGBRegressor": PARAMETERS}
     kind = learner.estimator.rpartition(".")[2]
-    return _fitted(kind, chosen_parameters(learner, known, COMPUTED), plain_data(features, target), seed)
+    return _fitted(
+        kind,
+        feature_matrix.chosen_parameters(learner, known, COMPUTED),
+        feature_matrix.plain_data(features, target),
+        seed,
+    )
 
 
-def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
+def _fitted(kind: str, parameters: Mapping[str, Any], data: feature_matrix.TrainingData, seed: int) -> Any:
     """The fitted estimator."""
     try:
         import xgboost
     except ImportError:
-        raise not_installed("XGBoost", "xgboost") from None
+        raise feature_matrix.not_installed("XGBoost", "xgboost") from None
     types = np.where(data.native, "c", "q").tolist() if data.native.any() else None
     try:
         estimator = getattr(xgboost, kind)(
@@ -138,4 +129,4 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
         )
         return estimator.fit(data.features, data.target)
     except (ValueError, TypeError) as error:
-        raise cannot_be_fitted(kind, error) from None
+        raise feature_matrix.cannot_be_fitted(kind, error) from None

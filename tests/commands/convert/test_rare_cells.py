@@ -325,7 +325,7 @@ def test_thresholds_that_are_no_cell_stay_as_they_are() -> None:
     before, after = whole.trees[0].threshold, move_rare_thresholds(whole, audited_table).trees[0].threshold
     rare = column_cells(audited_table.table, 10)["income"]
     assert rare is not None
-    assert np.array_equal(before[~rare.are_rare(before)], after[~rare.are_rare(before)], equal_nan=True)
+    assert np.array_equal(before[~rare.are_of_few(before)], after[~rare.are_of_few(before)], equal_nan=True)
 
 
 def test_fills_of_missing_cells_go_where_they_went() -> None:

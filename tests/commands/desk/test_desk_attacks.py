@@ -27,7 +27,7 @@ from leafgate.commands.desk.cases import FACTS, POLICY, RECORD, Answer, Case, De
 from leafgate.commands.desk.jobs import Job, ask_job, jobs_of  # noqa: E402
 from leafgate.commands.desk.measuring import measure  # noqa: E402
 from leafgate.commands.desk.policy_text import PolicyText  # noqa: E402
-from leafgate.commands.desk.questions import QUESTIONS, Asked  # noqa: E402
+from leafgate.commands.desk.questions import QUESTIONS, CaseInQuestion  # noqa: E402
 from leafgate.commands.desk.reading import read_files  # noqa: E402
 from leafgate.commands.desk.results import settings_of  # noqa: E402
 from leafgate.commands.desk.server import COOKIE, Secrets, bound_socket, open_browser  # noqa: E402
@@ -392,7 +392,7 @@ def test_no_page_shows_a_value_that_few_people_have(owner: Attacker, folder: Pat
     Case(inside).save(files={"table": "people.csv"}, target="ill", answers={})
     read_files(inside)
     case = Case(inside)
-    asked = [each.name for each in QUESTIONS if each.fields(Asked(case.facts, case.policy))]
+    asked = [each.name for each in QUESTIONS if each.fields(CaseInQuestion(case.facts, case.policy))]
     assert {"spellings", "gaps", "outsiders", "harmless"} <= set(asked)
     for path in ("", "/check", "/requester", *(f"/questions/{name}" for name in asked)):
         page = owner.get(f"/cases/b{path}").text

@@ -22,7 +22,7 @@ from leafgate.cli import run
 from leafgate.commands.desk.cases import Case, Desk
 from leafgate.commands.desk.jobs import Job, Line, ask_job
 from leafgate.commands.desk.policy_text import REMOVED, PolicyText
-from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
+from leafgate.commands.desk.questions import DOUBT, QUESTIONS, CaseInQuestion, Question
 from leafgate.commands.desk.reading import read_files
 from leafgate.commands.desk.results import protected_build, remedies_for
 
@@ -133,7 +133,7 @@ def test_without_answers_it_is_the_policy_that_init_writes(read_case: Case, tmp_
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_doubt_loosens_nothing(read_case: Case, tmp_path: Path, question: Question) -> None:
-    asked = Asked(read_case.facts, read_case.policy)
+    asked = CaseInQuestion(read_case.facts, read_case.policy)
     fields = question.fields(asked)
     given_ = {one.name: DOUBT if one.choices else one.chosen for one in fields}
     if not fields:
@@ -156,10 +156,10 @@ def answered(case: Case) -> Iterator[tuple[str, PolicyText]]:
     """The policy after each question, with what ANSWERS says, and the first answer to anything else."""
     policy = case.policy
     for question in QUESTIONS:
-        fields = question.fields(Asked(case.facts, policy))
+        fields = question.fields(CaseInQuestion(case.facts, policy))
         if fields:
             first = {one.name: one.chosen or one.choices[0].value for one in fields}
-            policy = question.answered(Asked(case.facts, policy), {**first, **ANSWERS.get(question.name, {})})
+            policy = question.answered(CaseInQuestion(case.facts, policy), {**first, **ANSWERS.get(question.name, {})})
             yield question.name, policy
 
 
@@ -227,7 +227,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Case:
 def answer(case: Case, policy: PolicyText, name: str, **said: str) -> PolicyText:
     """The policy after one question: what is said, else what stands there, else doubt; it is always valid."""
     [question] = [each for each in QUESTIONS if each.name == name]
-    asked = Asked(case.facts, policy)
+    asked = CaseInQuestion(case.facts, policy)
     given_ = {one.name: said.get(one.name, one.chosen or DOUBT) for one in question.fields(asked)}
     assert set(said) <= set(given_)
     assert question.problems(asked, given_) == {}
@@ -254,7 +254,7 @@ def test_whatever_is_answered_the_policy_is_valid(tmp_path: Path, target: str) -
     case = Case(case.folder)
     policy, said = case.policy, {"outsiders": {"town": "quasi_identifier", "ill": "sensitive", "stage": "sensitive"}}
     for question in QUESTIONS:
-        fields = question.fields(Asked(case.facts, policy))
+        fields = question.fields(CaseInQuestion(case.facts, policy))
         for name, value in ((one.name, choice.value) for one in fields for choice in one.choices):
             if name != "target" and not (name in cells and value == "ignored"):
                 answer(case, policy, question.name, **{name: value})
@@ -302,14 +302,14 @@ def test_a_policy_says_so_where_all_values_that_may_be_no_answers_are_answers(cl
     policy = answer(clinic, clinic.policy, "outsiders", diagnosis="sensitive")
     diagnosis = clinic.facts.columns["diagnosis"].model_copy(update={"unanswered": ["flu"]})
     facts = clinic.facts.model_copy(update={"columns": {**clinic.facts.columns, "diagnosis": diagnosis}})
-    asked = Asked(facts, policy)
+    asked = CaseInQuestion(facts, policy)
     given_ = {one.name: "answer" if one.name == "diagnosis:flu" else DOUBT for one in gaps.fields(asked)}
     said = gaps.changes(asked, given_)["data", "columns", "diagnosis"]
     assert (said["no_answer"], "missing_is_value" in said) == ([], False)
 
 
 def test_no_role_is_chosen_before_somebody_chooses_and_what_is_found_is_counted(clinic: Case) -> None:
-    questions, asked = {each.name: each for each in QUESTIONS}, Asked(clinic.facts, clinic.policy)
+    questions, asked = {each.name: each for each in QUESTIONS}, CaseInQuestion(clinic.facts, clinic.policy)
     fields = {one.name: one for one in questions["outsiders"].fields(asked)}
     assert {"region", "income", "diagnosis"} <= set(fields)
     assert {one.chosen for one in fields.values()} == {""}
@@ -321,12 +321,12 @@ def test_no_role_is_chosen_before_somebody_chooses_and_what_is_found_is_counted(
 
 
 def test_what_the_policy_says_to_check_is_checked_by_somebody(clinic: Case) -> None:
-    questions, asked = {each.name: each for each in QUESTIONS}, Asked(clinic.facts, clinic.policy)
+    questions, asked = {each.name: each for each in QUESTIONS}, CaseInQuestion(clinic.facts, clinic.policy)
     lines = questions["outsiders"].to_check(asked)
     assert ("data", "columns", "income") in lines
     assert ("data", "on_missing") in questions["gaps"].to_check(asked)
     checked = clinic.policy.checked(lines)
-    assert questions["outsiders"].to_check(Asked(clinic.facts, checked)) == []
+    assert questions["outsiders"].to_check(CaseInQuestion(clinic.facts, checked)) == []
     assert checked.document == clinic.policy.document
     assert len(checked.text.splitlines()) == len(clinic.policy.text.splitlines())
 

@@ -11,7 +11,7 @@ from leafgate.app import open_session
 from leafgate.commands.convert.scrub import LeafContent
 from leafgate.commands.repair import ladder
 from leafgate.commands.repair.exact import person_limits
-from leafgate.commands.repair.plan import Outcome, opened_model, repaired
+from leafgate.commands.repair.plan import RepairOutcome, opened_model, repaired
 from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.trials import Workbench
 from repairs import LABELS, every_pruning, fit_in, people, policy_file
@@ -23,7 +23,7 @@ WITHIN: dict[str, tuple[LeafContent, ...]] = {
 }
 
 
-def repair_in(folder: Path) -> Outcome:
+def repair_in(folder: Path) -> RepairOutcome:
     """The outcome of a repair of the model in the folder."""
     session = open_session(folder / "policy.yaml")
     path = folder / "model.skops"
@@ -47,7 +47,7 @@ def fewest_errors(folder: Path, leaves: str) -> int | None:
     return min(errors, default=None)
 
 
-def errors_of(outcome: Outcome, folder: Path) -> int | None:
+def errors_of(outcome: RepairOutcome, folder: Path) -> int | None:
     """Training people whom the best model predicts wrongly; None where there is none."""
     if outcome.best is None or outcome.best.release is None:
         return None

@@ -40,7 +40,7 @@ from leafgate.api import Column, Schema, leaves, make_table
 from leafgate.app import open_session
 from leafgate.commands.repair.choice import ranked as in_order
 from leafgate.commands.repair.distil import growers, model_of, ranked
-from leafgate.commands.repair.plan import Outcome, opened_model, repaired
+from leafgate.commands.repair.plan import RepairOutcome, opened_model, repaired
 from leafgate.commands.repair.pruning import prunable
 from leafgate.commands.repair.trials import FITTED_ANEW, Workbench
 from leafgate.commands.repair.wording import choice_words, success_lines
@@ -70,7 +70,7 @@ def rare(seed: int, n: int, share: float = 0.06) -> pd.DataFrame:
 
 def outcome_in(
     folder: Path, goal: Goal = "auc", budget: Budget | None = None, **options: Any
-) -> tuple[Outcome, Workbench]:
+) -> tuple[RepairOutcome, Workbench]:
     session, path = open_session(folder / "policy.yaml"), folder / "model.skops"
     with Workbench.opened(session, "new.json", path.read_bytes(), goal, budget) as bench:
         return repaired(bench, opened_model(path, session), path, **options), bench

@@ -22,7 +22,7 @@ from leafgate import PolicyError
 from leafgate.api import Release, Table, TreeBuilder, hookimpl
 from leafgate.app import policy_of
 from leafgate.commands.sweep.axes import Point, axis_of, points_of
-from leafgate.commands.sweep.results import Outcome, value_of
+from leafgate.commands.sweep.results import SweepOutcome, value_of
 from leafgate.commands.sweep.worker import Result, Task, policy_at
 from leafgate.search.picture import _free_line
 from survey import policy, survey
@@ -357,7 +357,7 @@ def test_a_utility_of_nothing_is_better_than_none_or_less() -> None:
         finding = {"id": "u", "metric": "u", "value": value, "passed": True, "limit": {"at_least": -9}, "evidence": {}}
         return Result(Point({"x": value}, {}), {"verdict": "pass", "findings": [finding]}, str(value))
 
-    best = Outcome([result(-3.0), result(None), result(0.0)], "u", None).best
+    best = SweepOutcome([result(-3.0), result(None), result(0.0)], "u", None).best
     assert best is not None
     assert best.folder == "0.0"
 

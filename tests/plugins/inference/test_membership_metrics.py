@@ -27,7 +27,7 @@ from leafgate_plugins.inference.membership.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
     UNSEEN,
-    Guessed,
+    CandidateBelief,
     MembershipAdvantage,
     MembershipAuc,
     MembershipExcluded,
@@ -97,10 +97,10 @@ def test_results_without_identical_records_are_beside_those_with_them() -> None:
 def test_a_single_out_is_whom_nobody_else_in_the_table_shares_a_public_record_with() -> None:
     inside = candidates(40)
     single = np.arange(40) % 3 == 0
-    found = Guessed(guessed(np.zeros(40), inside, single=single))
+    found = CandidateBelief(guessed(np.zeros(40), inside, single=single))
     assert np.array_equal(found.single_out, single)
     assert found.single_outs == PeopleCount(int((single & inside).sum()))
-    assert not Guessed(guessed(np.zeros(40), inside)).single_out.any()
+    assert not CandidateBelief(guessed(np.zeros(40), inside)).single_out.any()
 
 
 def leaky_single_outs(size: int = 2000) -> ScoringContext:
@@ -185,7 +185,7 @@ def test_a_few_candidates_move_a_rate_by_no_more_than_the_sensitivity(use: str) 
         for moved in (1, 3, 10):
             kept = np.ones(400, dtype=bool)
             kept[rng.choice(400, moved, replace=False)] = False
-            people = Guessed(case).everybody.where(kept)
+            people = CandidateBelief(case).everybody.where(kept)
             after = metric.estimate(people.members, people.others, 0.1).value
             assert abs(after - before) <= moved * allowed + 1e-9
 

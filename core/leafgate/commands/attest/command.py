@@ -12,12 +12,13 @@ import typer
 from leafgate.console.options import AsOf, DataRoot, Org
 from leafgate.console.output import say
 from leafgate.errors import InvalidError
+from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file
+from leafgate.io.json import JsonDocument, canonical
 from leafgate.session.results import FILES, REPORT, STATEMENTS
 
 if TYPE_CHECKING:
     from leafgate.commands.attest.statement import CasePart
     from leafgate.commands.case.record import CaseState
-    from leafgate.io.json import JsonDocument
     from leafgate.session.run import Session
 
 NO_FILES: Mapping[str, str] = MappingProxyType({})
@@ -42,7 +43,6 @@ def attest(
     from leafgate.commands.attest.keys import key_of_file, public_of, sealing
     from leafgate.commands.attest.verification import EarlierStatement
     from leafgate.disclosure.stored import parse_report, report_bytes
-    from leafgate.io.files import clear_file
     from leafgate.kernel.findings import EXIT_CODES
     from leafgate.session.expected_run import ExpectedRun
 
@@ -79,7 +79,6 @@ def _attested_case(report: Path, folder: Path) -> tuple[CasePart, CaseState] | N
     from leafgate.commands.case.folder import open_case
     from leafgate.commands.case.record import CASE
     from leafgate.folders import content_digest
-    from leafgate.io.files import OWNER_ONLY, write_file
 
     path = report.parent / CASE
     if not path.exists():
@@ -122,7 +121,7 @@ def write_statement(
         case: the case of the release; None without one.
 
     Returns:
-        A line that says what was written, and who may read it.
+        A line that states what was written, and who may read it.
 
     Raises:
         InvalidError: the report is for auditors.
@@ -130,8 +129,6 @@ def write_statement(
     from leafgate.commands.attest.inputs import files_content
     from leafgate.commands.attest.statement import audit_predicate
     from leafgate.folders import content_digest
-    from leafgate.io.files import EVERYONE, OWNER_ONLY, write_file
-    from leafgate.io.json import canonical
 
     if report["audience"] != "public":
         remedy = "audit with --audience public, and name that report"
@@ -206,7 +203,7 @@ def verify(
     from leafgate.commands.attest.inputs import ExpectedInputs
     from leafgate.commands.attest.keys import public_key
     from leafgate.commands.attest.verification import verify_statement
-    from leafgate.disclosure.text import quoted_name
+    from leafgate.disclosure.wording import quoted_name
     from leafgate.kernel.findings import EXIT_CODES
     from leafgate.session.expected_run import ExpectedRun
 

@@ -11,11 +11,11 @@ from leafgate.console.exit_codes import guarded
 from leafgate.console.options import DataRoot, JsonOutput, Org
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LedgerError
+from leafgate.io.json import JsonDocument, readable
 
 if TYPE_CHECKING:
     from leafgate.commands.case.folder import Case
     from leafgate.commands.case.record import Request
-    from leafgate.io.json import JsonDocument
 
 Given = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with report.json, or a report in it.")]
 PolicyOption = Annotated[
@@ -153,7 +153,6 @@ def case_document(case: Case) -> JsonDocument:
 
 
 def _print_case(case: Case, *, as_json: bool) -> None:
-    from leafgate.io.json import readable
 
     if as_json:
         print_document(readable(case_document(case)))

@@ -8,19 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leafgate.commands.attest.keys import Signer
-from leafgate.commands.case.record import (
-    CASE,
-    MAX_BYTES,
-    CaseRecord,
-    CaseState,
-    Choice,
-    Request,
-    Subject,
-    parse_case,
-    problems_of_author,
-    state_of,
-    with_decision,
-)
+from leafgate.commands.case import record as case_record
 from leafgate.commands.ledger import LeftRelease, audited_head, relative_path
 from leafgate.disclosure.questions import answers
 from leafgate.disclosure.stored import parse_report, report_bytes
@@ -50,7 +38,7 @@ class Case:
         report_path: the report; the file of the case stands beside it.
         report: its document, with its waivers judged today.
         expected: the run that the report must be of, by the policy that the case names.
-        policy: what the policy's file says; None where it cannot be read.
+        policy: what the policy's file states; None where it cannot be read.
         record: the request and the decisions; without decisions before the first one.
         subject: what decisions are compared with.
         state: what the case comes to.
@@ -60,9 +48,9 @@ class Case:
     report: JsonDocument
     expected: ExpectedRun
     policy: Policy | None
-    record: CaseRecord
-    subject: Subject
-    state: CaseState
+    record: case_record.CaseRecord
+    subject: case_record.Subject
+    state: case_record.CaseState
 
 
 def report_path(given: Path) -> Path:
@@ -78,7 +66,7 @@ def release_path(folder: Path) -> Path:
 
 def request_for(
     given: Path, policy: Path, org: Sequence[Path] = (), root: Path | None = None, facts: SheetFacts | None = None
-) -> Request:
+) -> case_record.Request:
     """What is asked for, with the files that decisions are about.
 
     Args:
@@ -92,7 +80,7 @@ def request_for(
         InvalidError: a file has no path that a case can hold.
     """
     folder = report_path(given).parent
-    return Request(
+    return case_record.Request(
         facts=facts or SheetFacts(),
         policy=relative_path(policy, folder, "case"),
         org=tuple(relative_path(each, folder, "case") for each in org),
@@ -100,7 +88,7 @@ def request_for(
     )
 
 
-def open_case(given: Path, request: Request | None = None, trusted: Collection[str] | None = None) -> Case:
+def open_case(given: Path, request: case_record.Request | None = None, trusted: Collection[str] | None = None) -> Case:
     """The case in a folder, judged as its files are now.
 
     Args:
@@ -119,37 +107,37 @@ def open_case(given: Path, request: Request | None = None, trusted: Collection[s
         raise ReportError("is of no release: none could be built, so there is nothing to decide", place=str(path))
     if report.get("waivers"):
         report, _ = judge_waivers_again(report, ExpectedRun().day(report.get("judged_on")))
-    file, folder = path.parent / CASE, path.parent
+    file, folder = path.parent / case_record.CASE, path.parent
     if file.exists():
-        record = parse_case(read_bounded(file, MAX_BYTES, InvalidError, str(file)), str(file))
+        record = case_record.parse_case(read_bounded(file, case_record.MAX_BYTES, InvalidError, str(file)), str(file))
         if request is not None and request.facts not in {SheetFacts(), record.request.facts}:
             raise InvalidError("are in the case already", place="--facts", remedy="leave them out")
     elif request is None:
         raise InvalidError(NO_POLICY, place=str(path), remedy="name it: --policy FILE")
     else:
-        record = CaseRecord(request=request)
+        record = case_record.CaseRecord(request=request)
     named = request or record.request
     org, root = tuple(folder / each for each in named.org), None if named.root is None else folder / named.root
     expected = ExpectedRun(policy=str(folder / named.policy), org=org, root=root)
     policy, digests = _digests(expected, release_path(folder), report)
-    subject = Subject(
+    subject = case_record.Subject(
         digests={**digests, "report": content_digest(content)},
         verdict=report["verdict"],
         not_examined={each.question.name: each.question.asks for each in answers(report) if not each.findings},
         wanted=MOST_DECISIONS if policy is None else policy.approvals.decisions if policy.approvals else 1,
     )
-    return Case(path, report, expected, policy, record, subject, state_of(record, subject, trusted))
+    return Case(path, report, expected, policy, record, subject, case_record.state_of(record, subject, trusted))
 
 
 def decide(
     given: Path,
-    choice: Choice,
+    choice: case_record.Choice,
     *,
     reason: str,
     by: str,
     signer: Signer,
     questions: Sequence[JsonObject] = (),
-    request: Request | None = None,
+    request: case_record.Request | None = None,
     ledger: Path | None = None,
     ledger_key: bytes | None = None,
     is_written: bool = True,
@@ -181,14 +169,14 @@ def decide(
             message = "an audit, or somebody else who decides, is writing there"
             raise OutputError(message, place=str(folder), remedy="run again when it has ended")
         case = open_case(given, request)
-        problems = [*problems_of_author(case.record, case.state, by, signer.public)]
+        problems = [*case_record.problems_of_author(case.record, case.state, by, signer.public)]
         if problems:
             raise InvalidError.listing(problems)
         _refuse_other_files(case)
         about = {part: digest for part, digest in case.subject.digests.items() if digest is not None}
         decided = {"decision": choice, "reason": reason, "by": by, "about": about, "questions": [*questions]}
-        record = with_decision(case.record, decided, signer)
-        state = state_of(record, case.subject)
+        record = case_record.with_decision(case.record, decided, signer)
+        state = case_record.state_of(record, case.subject)
         if state.decisions[-1].void:
             raise InvalidError("; ".join(state.decisions[-1].void), place=f"--{choice}", remedy=NEEDED)
         if choice == "approve" and state.name != "waiting":
@@ -197,9 +185,9 @@ def decide(
             return replace(case, record=record, state=state)
         if state.name == "approved" and ledger is not None and ledger_key is not None:
             _add_to_ledger(case, ledger, ledger_key)
-        path = folder / CASE
+        path = folder / case_record.CASE
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else OWNER_ONLY
-        write_files(folder, {CASE: record.content}, mode)
+        write_files(folder, {case_record.CASE: record.content}, mode)
     return replace(case, record=record, state=state)
 
 

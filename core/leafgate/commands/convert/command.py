@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leafgate.api import PolicyError, ReleaseError
 from leafgate.commands.convert.prediction import refuse_script, write_script
 from leafgate.console.options import DataRoot
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
 if TYPE_CHECKING:
     from leafgate.commands.convert.rare_cells import MergedModel, TableOfPolicy
@@ -70,7 +72,6 @@ def convert(
     from leafgate.commands.convert.pickles import opened
     from leafgate.commands.convert.witness import WRITTEN_POINTS, check_written, rows_answered
     from leafgate.console.output import say
-    from leafgate.io.files import OWNER_ONLY, make_folder, refuse_same, write_file
     from leafgate.models.reader import read_foreign, read_model, read_trusted
 
     refuse_same(model, out)
@@ -153,7 +154,6 @@ def scrub(
     It is a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops). With --witness what is read
     of MODEL answers as the model itself, or nothing is written.
     """
-    from leafgate.api import ReleaseError
     from leafgate.api.registry import load_plugins
     from leafgate.bounded.objects import printable_name
     from leafgate.commands.convert.equivalence import on_data, unproved, with_unproved
@@ -174,7 +174,6 @@ def scrub(
     from leafgate.commands.convert.witness import check_written, rows_answered
     from leafgate.console.output import say
     from leafgate.engine.person_columns import persons_note
-    from leafgate.io.files import EVERYONE, make_folder, refuse_same, write_file
     from leafgate.models.reader import read_foreign, read_model
     from leafgate.session.run import open_session
 
@@ -251,7 +250,7 @@ def _refuse_scripts(out: Path, script: bool, to: ScriptLanguage | None) -> None:
 
 
 def _scripts(new: ModelIR, out: Path, script: bool, to: ScriptLanguage | None) -> Iterator[str]:
-    """Write the scripts that were asked for; a line on each that says how it is run."""
+    """Write the scripts that were asked for; a line on each that states how it is run."""
     from leafgate.commands.convert.r_script import write_r_script
 
     if script:
@@ -274,7 +273,6 @@ def _units(digits: int | None, step: float | None) -> int:
 
     Raises PolicyError where both are given, or where units of the step do not make up 1.
     """
-    from leafgate.api import PolicyError
     from leafgate.commands.convert.rounding import FEWEST_UNITS, MOST_UNITS, UNITS
 
     if step is None:

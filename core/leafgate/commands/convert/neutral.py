@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from leafgate import readers
 from leafgate.api import Combine, FileDisclosure, Floats, Mask, ReleaseError
 from leafgate.commands.convert import FORMAT, SCRUBBED
 from leafgate.commands.convert.unread import known_reason, unread_content, with_plain_unused
@@ -20,28 +21,6 @@ from leafgate.io.release_codec import read_calibrated_sums, read_disclosure
 from leafgate.ir.features import LookupPrecision
 from leafgate.ir.model import FLAGS, LEARNER_SETTINGS
 from leafgate.kernel.release import LATER_TREES, VALUE_COUNTS, Counted
-from leafgate.readers import (
-    COUNTS_DISCLOSURE,
-    LEAF,
-    NO_SAMPLING,
-    RATIOS_DISCLOSURE,
-    SIZES_DISCLOSURE,
-    ArithmeticStep,
-    CategoryCodes,
-    LeafValueKind,
-    MissingIndicator,
-    ModelIR,
-    Numeric,
-    OneHot,
-    Operation,
-    Origin,
-    Sampling,
-    TreeIR,
-    Unresolved,
-    Vocabulary,
-    parse_bounded_json,
-    refuse_many_categories,
-)
 
 ALWAYS = object()
 """Is no value: what always stands in a file."""
@@ -83,7 +62,7 @@ def read_attributes(document: Mapping[str, Any], keys: Mapping[str, Key], place:
 
 
 def kind(fits: Callable[[Any], bool], error: str, make: Callable[[Any], Any] = lambda thing: thing) -> Read:
-    """Reads what fits; else the error says what it must be."""
+    """Reads what fits; else the error states what it must be."""
 
     def read(thing: Any, place: str) -> Any:
         if not fits(thing):
@@ -105,7 +84,9 @@ NUMBERS = kind(are_numbers, "must be a list of numbers", lambda thing: tuple(map
 
 def _is_step(thing: Any) -> bool:
     """Is it an operation and a number by which larger numbers stay larger?"""
-    named = isinstance(thing, list) and len(thing) == 2 and thing[0] in get_args(Operation) and is_number(thing[1])
+    named = (
+        isinstance(thing, list) and len(thing) == 2 and thing[0] in get_args(readers.Operation) and is_number(thing[1])
+    )
     return named and (thing[0] not in {"times", "over"} or thing[1] > 0)
 
 
@@ -128,7 +109,7 @@ FILL = kind(lambda thing: thing is None or is_number(thing), "must be a number")
 STEPS = kind(
     lambda thing: isinstance(thing, list) and len(thing) <= 100 and all(map(_is_step, thing)),
     "must be a list, not a long one, of operations and numbers that keep larger numbers larger",
-    lambda thing: tuple(ArithmeticStep(operation, float(by)) for operation, by in thing),
+    lambda thing: tuple(readers.ArithmeticStep(operation, float(by)) for operation, by in thing),
 )
 ZERO = kind(lambda thing: thing == "missing", "must be `missing`, or left out", lambda _: True)
 SHARES = kind(
@@ -149,10 +130,12 @@ HELD_OUT = kind(lambda thing: is_number(thing) and 0 <= thing < 1e12, ROWS, floa
 DRAWS = kind(lambda thing: thing is None or (is_number(thing) and 0 < thing < 1e12), ROWS)
 
 
-def _sampling(thing: Any, place: str) -> Sampling:
+def _sampling(thing: Any, place: str) -> readers.Sampling:
     given = object_at({} if thing is None else thing, place)
     refuse_unknown(given, SAMPLING, ReleaseError, place)
-    return Sampling(**read_attributes({**written_object(NO_SAMPLING, SAMPLING), **given}, SAMPLING, place))
+    return readers.Sampling(
+        **read_attributes({**written_object(readers.NO_SAMPLING, SAMPLING), **given}, SAMPLING, place)
+    )
 
 
 SAMPLING = {
@@ -170,7 +153,7 @@ HEAD = {
 
 LEAVES = {
     "classes": Key("classes", TEXTS, list),
-    "says": Key("values", word(LeafValueKind)),
+    "says": Key("values", word(readers.LeafValueKind)),
     "combine": Key("combine", word(Combine)),
     "base": Key("base", NUMBERS, list),
     "link": Key("link", word(Literal["softmax", "other"]), left_out="softmax"),
@@ -179,11 +162,16 @@ LEAVES = {
     "untold_missing": Key("unspecified_missing", TEXT, left_out=""),
     "untold_of": Key("unspecified_missing_features", lambda *of: frozenset(TEXTS(*of)), sorted, frozenset()),
     "settings": Key("settings", SETTINGS, dict, {}),
-    "sampling": Key("sampling", _sampling, lambda sampling: written_object(sampling, SAMPLING), NO_SAMPLING),
+    "sampling": Key("sampling", _sampling, lambda sampling: written_object(sampling, SAMPLING), readers.NO_SAMPLING),
 }
 """Those between these and `discloses` and `trees`."""
 
-ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator, "unknown": Unresolved}
+ORIGINS = {
+    "number": readers.Numeric,
+    "coded": readers.CategoryCodes,
+    "absent": readers.MissingIndicator,
+    "unknown": readers.Unresolved,
+}
 ORIGIN_KEYS = {
     "number": {
         "steps": Key("steps", STEPS, lambda steps: [[step.operation, step.by] for step in steps]),
@@ -215,10 +203,10 @@ NOT_WRITTEN = frozenset({LATER_TREES, VALUE_COUNTS})
 """What files of other formats hold besides a model, and neutral ones do not."""
 
 
-def written(model: ModelIR) -> bytes:
+def written(model: readers.ModelIR) -> bytes:
     """The model as a neutral file; the same bytes for the same model.
 
-    Features that no test asks about are written without the numbers that make them of their columns. Raises
+    Features that no test reads are written without the numbers that make them of their columns. Raises
     ReleaseError for a model that holds an infinite number, or NaN where the format has no word for it.
     """
     document = document_of(with_plain_unused(model))
@@ -229,10 +217,10 @@ def written(model: ModelIR) -> bytes:
     return ("{" + ",\n".join(lines) + "}\n").encode()
 
 
-def document_of(model: ModelIR) -> dict[str, Any]:
-    """What the neutral file of a model holds, as JSON has it."""
-    shared = (one.codes for one in model.origins or () if isinstance(one, CategoryCodes) and not _is_alone(one))
-    tables = {id(codes.groups): codes.groups for codes in shared if isinstance(codes, OneHot)}
+def document_of(model: readers.ModelIR) -> dict[str, Any]:
+    """What the neutral file of a model contains, as JSON has it."""
+    shared = (one.codes for one in model.origins or () if isinstance(one, readers.CategoryCodes) and not _is_alone(one))
+    tables = {id(codes.groups): codes.groups for codes in shared if isinstance(codes, readers.OneHot)}
     number = {key: i for i, key in enumerate(tables)}
     return {
         "format": FORMAT,
@@ -245,31 +233,31 @@ def document_of(model: ModelIR) -> dict[str, Any]:
     }
 
 
-def _is_alone(origin: CategoryCodes) -> bool:
+def _is_alone(origin: readers.CategoryCodes) -> bool:
     """Are its group's values all that has to be said, all others being as unknown ones?"""
-    if not isinstance(origin.codes, OneHot):
+    if not isinstance(origin.codes, readers.OneHot):
         return True
     return bool(_json_number(origin.otherwise) == _json_number(origin.codes.off))
 
 
-def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
+def _origin_document(origin: readers.Origin | None, number: Mapping[int, int]) -> Any:
     """An origin; codes of features of one column share a table by its `number`: which value is of which group."""
     if origin is None:
         return None
     name = next(name for name, made in ORIGINS.items() if isinstance(origin, made))
     document = {"kind": name, "column": origin.column, **written_object(origin, ORIGIN_KEYS[name])}
-    if isinstance(origin, CategoryCodes):
+    if isinstance(origin, readers.CategoryCodes):
         codes = origin.codes
-        if isinstance(codes, OneHot) and not _is_alone(origin):
+        if isinstance(codes, readers.OneHot) and not _is_alone(origin):
             document["codes"] = [number[id(codes.groups)], codes.group, codes.on, _json_number(codes.off)]
         else:
-            own = codes.own_values() if isinstance(codes, OneHot) else codes
+            own = codes.own_values() if isinstance(codes, readers.OneHot) else codes
             document["codes"] = {value: _json_number(code) for value, code in own.items()}
     return document
 
 
-def _tree_document(tree: TreeIR) -> dict[str, Any]:
-    leaf = tree.feature == LEAF
+def _tree_document(tree: readers.TreeIR) -> dict[str, Any]:
+    leaf = tree.feature == readers.LEAF
     document: dict[str, Any] = {
         "feature": tree.feature.tolist(),
         "threshold": _rows(tree.threshold, tree.compares),
@@ -294,16 +282,16 @@ def _rows(numbers: Floats | None, there: Mask | None = None) -> list[Any] | None
     return [row if is_kept else None for row, is_kept in zip(numbers.tolist(), kept.tolist(), strict=True)]
 
 
-def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
+def read(content: bytes, place: str, known: readers.Vocabulary) -> readers.ModelIR:
     """The model of a neutral file, not yet checked; texts of other words than are `known` are disclosures of it."""
-    document = object_at(parse_bounded_json(content, place), place)
+    document = object_at(readers.parse_bounded_json(content, place), place)
     if document.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(document, (*KEYS, *SOMETIMES, "discloses", "trees"), ReleaseError, place)
     attributes = read_attributes(document, {**HEAD, **LEAVES}, place)
     width = max(len(attributes["classes"]), 1)
     trees, discloses = (enumerate(list_at(document, key, place)) for key in ("trees", "discloses"))
-    model = ModelIR(
+    model = readers.ModelIR(
         **attributes,
         trees=tuple(_tree(each, width, f"{place}.trees[{i}]") for i, each in trees),
         discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]", known.disclosures) for i, item in discloses),
@@ -311,17 +299,17 @@ def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
     )
     model = replace(model, unspecified_missing=known_reason(model.unspecified_missing, (), known))
     if document.get("sampling") is None and model.counted == "bootstrap":  # of as many rows as there are
-        model = replace(model, sampling=Sampling(draws=1.0))
+        model = replace(model, sampling=readers.Sampling(draws=1.0))
     _refuse_unwritten(document, document_of(_as_scrubbed(model) if model.producer == SCRUBBED else model), place)
     unread = unread_content(document, model, known)
     found = dict.fromkeys((*model.discloses, *_undeclared(model), *unread.disclosures()))
     return replace(model, discloses=tuple(found), texts=unread.texts | {model.producer, model.format})
 
 
-def _as_scrubbed(model: ModelIR) -> ModelIR:
+def _as_scrubbed(model: readers.ModelIR) -> readers.ModelIR:
     """The model without settings, sizes, and steps and stand-ins of numbers, of which `scrub` leaves none."""
     origins = tuple(
-        Numeric(one.column) if isinstance(one, Numeric) and not one.zero_is_missing else one
+        readers.Numeric(one.column) if isinstance(one, readers.Numeric) and not one.zero_is_missing else one
         for one in model.origins or ()
     )
     trees = tuple(replace(tree, size=None) for tree in model.trees)
@@ -356,18 +344,20 @@ def _refuse_unwritten(given: Any, own: Any, place: str) -> None:
         raise ReleaseError("holds what leafgate does not write there", place=place, remedy=remedy)
 
 
-def _undeclared(model: ModelIR) -> list[FileDisclosure]:
+def _undeclared(model: readers.ModelIR) -> list[FileDisclosure]:
     """What stands in the file though it does not say so."""
     declared = {item.kind for item in model.discloses}
     counted = any(tree.counts is not None for tree in model.trees)
     sized = any(tree.size is not None for tree in model.trees) and not counted
-    found = [COUNTS_DISCLOSURE] if counted else []
-    found += [SIZES_DISCLOSURE] if sized else []
-    found += [RATIOS_DISCLOSURE] if model.values in {"shares", "counts"} and not counted else []
+    found = [readers.COUNTS_DISCLOSURE] if counted else []
+    found += [readers.SIZES_DISCLOSURE] if sized else []
+    found += [readers.RATIOS_DISCLOSURE] if model.values in {"shares", "counts"} and not counted else []
     return [item for item in found if item.kind not in declared]
 
 
-def _origins(document: Mapping[str, Any], place: str, known: Vocabulary) -> tuple[Origin | None, ...] | None:
+def _origins(
+    document: Mapping[str, Any], place: str, known: readers.Vocabulary
+) -> tuple[readers.Origin | None, ...] | None:
     tables = [_table(each, f"{place}.groups") for each in list_at({"groups": [], **document}, "groups", place)]
     if document.get("origins") is None:
         return None
@@ -393,7 +383,7 @@ def _table(document: Any, place: str) -> _Table:
     return groups, {group: tuple(own) for group, own in values.items()}
 
 
-def _origin(document: Any, place: str, tables: Sequence[_Table], known: Vocabulary) -> Origin | None:
+def _origin(document: Any, place: str, tables: Sequence[_Table], known: readers.Vocabulary) -> readers.Origin | None:
     if document is None:
         return None
     name = object_at(document, place).get("kind")
@@ -404,7 +394,7 @@ def _origin(document: Any, place: str, tables: Sequence[_Table], known: Vocabula
         attributes["codes"] = _codes(document.get("codes"), tables, f"{place}.codes")
     if name == "unknown":
         attributes["why"] = known_reason(attributes["why"], [attributes["column"]], known)
-    origin: Origin = ORIGINS[name](**attributes)
+    origin: readers.Origin = ORIGINS[name](**attributes)
     return origin
 
 
@@ -417,10 +407,10 @@ def _codes(thing: Any, tables: Sequence[_Table], place: str) -> Mapping[str, flo
     if thing[0] not in range(len(tables)):
         raise ReleaseError("must name a table of `groups`", place=place)
     (groups, values), group = tables[int(thing[0])], int(thing[1])
-    return OneHot(groups, group, values.get(group, ()), float(thing[2]), float(NUMBER(thing[3], place)))
+    return readers.OneHot(groups, group, values.get(group, ()), float(thing[2]), float(NUMBER(thing[3], place)))
 
 
-def _tree(document: Any, width: int, place: str) -> TreeIR:
+def _tree(document: Any, width: int, place: str) -> readers.TreeIR:
     document = object_at(document, place)
     refuse_unknown(document, TREE_KEYS, ReleaseError, place)
     feature, low, high = (_whole_numbers(document, name, place) for name in ("feature", "low", "high"))
@@ -433,7 +423,7 @@ def _tree(document: Any, width: int, place: str) -> TreeIR:
         raise ReleaseError("`output` must be a whole number", place=place)
     n = len(feature)
     strict, float32, missing_low = (_flag(document.get(name, False), n, f"{place}.{name}") for name in FLAGS)
-    return TreeIR(
+    return readers.TreeIR(
         feature=feature,
         threshold=_floats(document, "threshold", (n,), place),
         low=low,
@@ -483,7 +473,7 @@ def _flag(thing: Any, n: int, place: str) -> Any:
 def _subsets(thing: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
     found: dict[int, frozenset[str | float]] = {}
     sets = object_at({} if thing is None else thing, place)
-    refuse_many_categories(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), place)
+    readers.refuse_many_categories(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), place)
     for key, chosen in sets.items():
         good = isinstance(chosen, list) and all(isinstance(one, str) or is_number(one) for one in chosen)
         if not key.isascii() or not key.isdigit() or not int(key[:9]) < n or not good:

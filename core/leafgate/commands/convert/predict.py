@@ -2,7 +2,7 @@
 
     python predict.py MODEL.json PEOPLE.csv > answers.csv
 
-PEOPLE.csv has a header, and the columns that the model asks about; an empty cell is missing. answers.csv has one row
+PEOPLE.csv has a header, and the columns that the model reads; an empty cell is missing. answers.csv has one row
 for each person: the predicted class or number, empty where the model predicts nothing, and beside it the score of each
 class where the model has scores. In Python:
 
@@ -50,7 +50,7 @@ class Model:
 
     Attributes:
         classes: The classes it predicts; none where it predicts numbers.
-        columns: The columns that it asks about.
+        columns: The columns that it reads.
         has_scores: Does it answer scores of classes, too?
     """
 
@@ -194,23 +194,19 @@ def shares_of_sum(scores: Array, calibrated: Mapping[str, Any]) -> Array:
 
 
 def columns_called(asked: Sequence[str], names: Collection[str]) -> dict[str, str]:
-    """What a table calls the columns that a model asks about; ValueError where it lacks one.
+    """What a table calls the columns that a model reads; ValueError where it lacks one.
 
     A table has a column also where the model has its name as libraries write it that do not take all signs.
     """
     by_spelling: dict[str, list[str]] = {}
     for name in names:
-        for spelling in _spellings(name):
+        # as LightGBM writes it, which takes no spaces, and as skl2onnx does
+        for spelling in {name.replace(" ", "_"), re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))}:
             by_spelling.setdefault(spelling, []).append(name)
     found = {name: [name] if name in names else by_spelling.get(name, []) for name in asked}
     if missing := [name for name, listed in found.items() if len(listed) != 1]:
         raise ValueError(f"the model asks about columns that are not there: {', '.join(missing)}")
     return {name: listed[0] for name, listed in found.items()}
-
-
-def _spellings(name: str) -> set[str]:
-    """A column's name as LightGBM writes it, which takes no spaces, and as skl2onnx does."""
-    return {name.replace(" ", "_"), re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))}
 
 
 class Tree:

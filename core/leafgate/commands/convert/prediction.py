@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from leafgate.commands.convert import neutral, predict
     from leafgate.io.tables import frames
-    from leafgate.ir.model import Floats, Ids, ModelIR, TreeIR
+    from leafgate.ir.model import ModelIR, TreeIR
+    from leafgate.kernel.arrays import Floats, Ids
     from leafgate.models import reader
     from leafgate.models.lowering import encoding
 else:

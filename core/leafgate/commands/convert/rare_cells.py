@@ -175,11 +175,11 @@ def move_rare_thresholds(model: ModelIR, people: TableOfPolicy) -> ModelIR:
             continue
         numbers = apply_steps(cells.by_number.index.to_numpy(), origin.steps)
         numbers = numbers if origin.fill is None else np.append(numbers, origin.fill)
-        common = np.unique(numbers[~cells.are_rare(numbers, origin.steps)])
+        common = np.unique(numbers[~cells.are_of_few(numbers, origin.steps)])
         moved: dict[tuple[float, bool, bool], float] = {}
         for number, tree in enumerate(trees):
             nodes = np.flatnonzero(tree.compares & (tree.feature == feature))
-            nodes = nodes[cells.are_rare(tree.threshold[nodes], origin.steps)]
+            nodes = nodes[cells.are_of_few(tree.threshold[nodes], origin.steps)]
             if not len(nodes):
                 continue
             threshold = tree.threshold.copy()
@@ -227,7 +227,7 @@ def merge_rare_values(model: ModelIR, least: ModelIR, people: TableOfPolicy, *, 
     coded = with_coded_sets(model, people.origins(model))
     merged, changed = coded, []
     for name in columns:
-        cells = _people_with_few(people, name)
+        cells = _cells_of_rare_people(people, name)
         before = _answers(coded, cells, people)
         differing = {
             stand_in: int(
@@ -240,7 +240,7 @@ def merge_rare_values(model: ModelIR, least: ModelIR, people: TableOfPolicy, *, 
         merged = _without_rare(merged, name, people, best, dummies=dummies)
     merged = replace(without_idle_tests(merged), counted="unknown")
     if not changed:
-        cells = _people_with_few(people, *columns)
+        cells = _cells_of_rare_people(people, *columns)
         changed = list(columns) if (_answers(coded, cells, people) != _answers(merged, cells, people)).any() else []
     return MergedModel(merged, columns, tuple(changed))
 
@@ -255,8 +255,8 @@ def has_value_of_few(people: TableOfPolicy, columns: Iterable[str]) -> NDArray[n
     return found
 
 
-def _people_with_few(people: TableOfPolicy, *columns: str) -> dict[str, list[Any]]:
-    """The cells of the people who have a value of one of these columns that few have."""
+def _cells_of_rare_people(people: TableOfPolicy, *columns: str) -> dict[str, list[Any]]:
+    """The cells of everybody who has, in one of these columns, a value that a few people have."""
     frame = people.table.frame[has_value_of_few(people, columns)]
     cells = {str(name): frame[name].astype(object) for name in frame.columns}
     return {name: [None if cell != cell else cell for cell in each] for name, each in cells.items()}

@@ -8,6 +8,7 @@ from typing import Literal, TypeGuard
 
 import numpy as np
 
+from leafgate import readers
 from leafgate.api import Combine, Floats, ReleaseError
 from leafgate.commands.convert import SCRUBBED
 from leafgate.commands.convert.merging import collapse_equal_leaves
@@ -19,37 +20,26 @@ from leafgate.ir.model import FLAGS
 from leafgate.models.exposure.categories import drop_unused_categories
 from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.lowering.tests import invert_threshold, splits_in
-from leafgate.readers import (
-    COUNTS_DISCLOSURE,
-    LEAF,
-    NO_SAMPLING,
-    RATIOS_DISCLOSURE,
-    SCORES_DISCLOSURE,
-    ModelIR,
-    Numeric,
-    Origin,
-    TreeIR,
-)
 
 LeafContent = Literal["labels", "shares", "counts"]
 POINTS = 20_000
 
 
 def minimise(
-    model: ModelIR,
+    model: readers.ModelIR,
     leaves: LeafContent,
     place: str,
     units: int | None = UNITS,
     *,
     merge: bool = True,
     kept: Collection[str] = (),
-) -> ModelIR:
+) -> readers.ModelIR:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
 
     Shares become multiples of 1 / units (None: as they are). All scores of boosting stay, because nobody could predict
     without them.
 
-    Features no tree asks about go, with their names, except the names in `kept`; so do tests between leaves of one
+    Features that no tree tests go, with their names, except the names in `kept`; so do tests between leaves of one
     label (unless `merge` is False), and values that no test parts from values never seen. How numbers were scaled and
     gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
     """
@@ -59,7 +49,7 @@ def minimise(
     trees = [_renumbered(tree, number) for tree in model.trees]
     origins = None if model.origins is None else tuple(model.origins[f] for f in asked)
     names = tuple(model.features[f] for f in asked)
-    sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
+    sampling = model.sampling if any(tree.counts is not None for tree in trees) else readers.NO_SAMPLING
     kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer=SCRUBBED, settings={})
     columns = set(names) if origins is None else {one.column for one in origins if one is not None} | set(names)
     untold_of = model.unspecified_missing_features & columns
@@ -70,8 +60,8 @@ def minimise(
 
 
 def with_leaves(
-    model: ModelIR, leaves: LeafContent, place: str, units: int | None = UNITS, *, merge: bool = True
-) -> ModelIR:
+    model: readers.ModelIR, leaves: LeafContent, place: str, units: int | None = UNITS, *, merge: bool = True
+) -> readers.ModelIR:
     """The model over the same features with no more on its leaves than `leaves` allows, and no other numbers of people.
 
     Leaves that say the same are made one unless `merge` is False. Raises ReleaseError where the model has not what is
@@ -97,12 +87,12 @@ def with_leaves(
     return model
 
 
-def _all_speak(tree: TreeIR) -> bool:
+def _all_speak(tree: readers.TreeIR) -> bool:
     """Does every leaf of labels say one?"""
     return bool(tree.values[tree.leaves].any(axis=1).all())
 
 
-def shares_changed(model: ModelIR, leaves: LeafContent, units: int = UNITS) -> str:
+def shares_changed(model: readers.ModelIR, leaves: LeafContent, units: int = UNITS) -> str:
     """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
     if leaves != "shares" or not model.classes or model.values not in {"shares", "counts"}:
         return ""
@@ -111,21 +101,21 @@ def shares_changed(model: ModelIR, leaves: LeafContent, units: int = UNITS) -> s
     return f", which change by at most {largest_change(model, units):.4f}{certain}"
 
 
-def _at_level(model: ModelIR, leaves: LeafContent, *, merge: bool = True) -> ModelIR:
+def _at_level(model: readers.ModelIR, leaves: LeafContent, *, merge: bool = True) -> readers.ModelIR:
     """The reduced leaves, and what they still disclose."""
     if not model.classes or model.values == "scores":
         trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
-        return replace(model, trees=trees, discloses=(SCORES_DISCLOSURE,))
+        return replace(model, trees=trees, discloses=(readers.SCORES_DISCLOSURE,))
     if leaves == "counts":
         trees = tuple(
             replace(tree, counts=_at_leaves(tree, tree.counts), size=None, numbers=()) for tree in model.trees
         )
-        return replace(model, trees=trees, discloses=(COUNTS_DISCLOSURE,))
+        return replace(model, trees=trees, discloses=(readers.COUNTS_DISCLOSURE,))
     if leaves == "shares":
         trees = tuple(
             replace(tree, values=_shares(model, tree), counts=None, size=None, numbers=()) for tree in model.trees
         )
-        return replace(model, trees=trees, values="shares", discloses=(RATIOS_DISCLOSURE,))
+        return replace(model, trees=trees, values="shares", discloses=(readers.RATIOS_DISCLOSURE,))
     trees = tuple(
         replace(tree, values=_labels(tree.values), counts=None, size=None, numbers=()) for tree in model.trees
     )
@@ -134,11 +124,11 @@ def _at_level(model: ModelIR, leaves: LeafContent, *, merge: bool = True) -> Mod
     return replace(model, trees=trees, values="labels", combine=combine, discloses=(), counted="unknown")
 
 
-def _at_leaves(tree: TreeIR, numbers: Floats | None) -> Floats | None:
-    return None if numbers is None else np.where((tree.feature == LEAF)[:, None], numbers, np.nan)
+def _at_leaves(tree: readers.TreeIR, numbers: Floats | None) -> Floats | None:
+    return None if numbers is None else np.where((tree.feature == readers.LEAF)[:, None], numbers, np.nan)
 
 
-def _shares(model: ModelIR, tree: TreeIR) -> Floats:
+def _shares(model: readers.ModelIR, tree: readers.TreeIR) -> Floats:
     """Shares to the last bit as the model adds them up."""
     if model.values == "shares":
         return tree.values
@@ -147,27 +137,27 @@ def _shares(model: ModelIR, tree: TreeIR) -> Floats:
 
 
 def _labels(says: Floats) -> Floats:
-    """1 for the class a leaf says, 0 for the others; nothing where it says nothing."""
+    """1 for the class that a leaf predicts, 0 for the others; nothing where it predicts none."""
     before = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
     return np.asarray(before & says.any(axis=1, keepdims=True), dtype=np.float64)
 
 
-def folded(model: ModelIR) -> ModelIR:
+def folded(model: readers.ModelIR) -> readers.ModelIR:
     """The model over the columns' own numbers: how they were scaled and gaps filled goes into the thresholds.
 
     A column stays scaled whose scaled 0 is missing to the model: no threshold of its own numbers sends 0 elsewhere.
     """
     if model.origins is None:
         return model
-    origins = tuple(Numeric(one.column) if _is_foldable(one) else one for one in model.origins)
+    origins = tuple(readers.Numeric(one.column) if _is_foldable(one) else one for one in model.origins)
     return replace(model, trees=tuple(_folded(model, tree) for tree in model.trees), origins=origins)
 
 
-def _is_foldable(origin: Origin | None) -> TypeGuard[Numeric]:
-    return isinstance(origin, Numeric) and not origin.zero_is_missing
+def _is_foldable(origin: readers.Origin | None) -> TypeGuard[readers.Numeric]:
+    return isinstance(origin, readers.Numeric) and not origin.zero_is_missing
 
 
-def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
+def _folded(model: readers.ModelIR, tree: readers.TreeIR) -> readers.TreeIR:
     """The tree over the columns' own numbers: steps and stand-ins of missing cells are worked into its tests."""
     if model.origins is None:
         return tree
@@ -187,9 +177,11 @@ def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
     return replace(tree, threshold=threshold, strict=strict, float32=float32, missing_low=missing_low)
 
 
-def _renumbered(tree: TreeIR, number: Mapping[int, int]) -> TreeIR:
+def _renumbered(tree: readers.TreeIR, number: Mapping[int, int]) -> readers.TreeIR:
     """The tree over fewer features."""
-    feature = np.array([LEAF if f == LEAF else number[f] for f in tree.feature.tolist()], dtype=np.int64)
+    feature = np.array(
+        [readers.LEAF if f == readers.LEAF else number[f] for f in tree.feature.tolist()], dtype=np.int64
+    )
     return replace(tree, feature=feature)
 
 
@@ -206,7 +198,7 @@ class Proof:
     of_people: bool = False
 
 
-def compare_on_random_points(original: ModelIR, scrubbed: ModelIR, seed: int) -> Proof:
+def compare_on_random_points(original: readers.ModelIR, scrubbed: readers.ModelIR, seed: int) -> Proof:
     """Both models on random points, among them every threshold and the numbers next to it."""
     cells = random_cells((original, scrubbed), POINTS, np.random.default_rng(seed))
     before, after = (predictor(model).predict(cells) for model in (original, scrubbed))

@@ -9,7 +9,7 @@ from typing import Any
 
 from leafgate.commands.demo.people import people_csv
 from leafgate.disclosure.stored import read_report
-from leafgate.disclosure.text import group_words, number_words
+from leafgate.disclosure.wording import group_words, number_words
 from leafgate.io.files import EVERYONE, make_folder, write_files
 from leafgate.session.report_formats import chosen_formats
 from leafgate.session.results import write_results

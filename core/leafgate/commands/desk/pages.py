@@ -39,7 +39,7 @@ from leafgate.commands.desk.cases import (
 from leafgate.commands.desk.jobs import LIMIT_SECONDS, Job, Kind, Line, jobs_of
 from leafgate.commands.desk.overview import histories, overview, overview_csv
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.commands.desk.questions import DOUBT, QUESTIONS, Asked, Question
+from leafgate.commands.desk.questions import DOUBT, QUESTIONS, CaseInQuestion, Question
 from leafgate.commands.desk.results import is_usable, job_title, remedies_for, result_context, settings_of
 from leafgate.commands.desk.server import REPORT_CSP, Gate, Secrets, message_page
 from leafgate.commands.desk.words import words
@@ -114,8 +114,8 @@ def _without_cells(value: Any) -> Any:
     return {key: inner if key in WITHOUT_CELLS else "…" for key, inner in value.items()}
 
 
-def _asked(case: Case) -> Asked:
-    return Asked(case.facts, case.policy)
+def _asked(case: Case) -> CaseInQuestion:
+    return CaseInQuestion(case.facts, case.policy)
 
 
 def _at(job: Job) -> str:
@@ -438,7 +438,7 @@ class Pages:
             return self.show_question(visit, given, problems)
         policy = question.answered(_asked(case), given)
         if visit.text("checked"):
-            policy = policy.checked(question.to_check(Asked(case.facts, policy)))
+            policy = policy.checked(question.to_check(CaseInQuestion(case.facts, policy)))
         answers = {**case.record.answers, question.name: Answer(fields=given, by=who(), at=now())}
         target = given.get("target", "").removeprefix("column:") if question.name == "predicted" else ""
         if target in case.facts.columns and target != case.facts.target:

@@ -81,7 +81,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CaseInQuestion:
     """What the files of a case are, and its policy, of which the questions ask."""
 
     facts: Facts
@@ -94,7 +94,7 @@ class Asked:
 
     @property
     def level(self) -> str:
-        """What the file holds about the people on its leaves."""
+        """What the file contains about the people on its leaves."""
         return self.facts.model.level if self.facts.model else "counts"
 
     @property
@@ -102,7 +102,7 @@ class Asked:
         return self.facts.model is not None and self.facts.model.kind == "release"
 
     def spec(self, name: str) -> dict[str, Any]:
-        """What the policy says of a column, its roles as a list."""
+        """What the policy states of a column, its roles as a list."""
         spec = self.policy.get(*column_path(name))
         spec = spec if isinstance(spec, dict) else {"role": spec}
         role = spec.get("role", [])
@@ -135,7 +135,7 @@ def column_path(name: str) -> DocumentPath:
     return ("data", "columns", name)
 
 
-def limits_of_secrets(asked: Asked) -> Changes:
+def limits_of_secrets(asked: CaseInQuestion) -> Changes:
     """What gives each secret its limits: the class those with values, and the others their own, as `init` has them.
 
     A limit on all secrets that is looser than the proposed one covers the class alone. Limits on what is no secret go.
@@ -170,7 +170,7 @@ def _covers(limit: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def spec_words(spec: Mapping[str, Any], *, empty: Sequence[str] = ()) -> dict[str, Any]:
-    """What a policy says of a column, one role as a word, without these keys where they are empty."""
+    """What a policy states of a column, one role as a word, without these keys where they are empty."""
     roles = spec["role"]
     kept = {key: value for key, value in spec.items() if value or key not in empty}
     return {**kept, "role": roles[0] if len(roles) == 1 else list(roles)}
@@ -196,42 +196,42 @@ class Question:
         found: Mapping[str, Any] = words()["questions"][self.name]
         return found
 
-    def heading(self, asked: Asked) -> str:
+    def heading(self, asked: CaseInQuestion) -> str:
         return str(self.texts["asks"]).format(table=asked.policy.get("data", "path"), target=asked.target)
 
-    def found(self, asked: Asked) -> list[str]:
+    def found(self, asked: CaseInQuestion) -> list[str]:
         """What the files say of it."""
         return []
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         """What is asked; none where the question does not arise."""
         raise NotImplementedError
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         """What the answers change in the policy."""
         raise NotImplementedError
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         """The keys of the policy that it is about."""
         return [column_path(name) for name in asked.judged]
 
-    def to_check(self, asked: Asked) -> list[DocumentPath]:
+    def to_check(self, asked: CaseInQuestion) -> list[DocumentPath]:
         """The lines of the policy that say CHECK, and that it is the last question to be about."""
         later = {path for other in QUESTIONS[QUESTIONS.index(self) + 1 :] for path in other.paths(asked)}
         return [path for path in self.paths(asked) if path not in later and asked.policy.remark(path)]
 
-    def problems(self, asked: Asked, given: Fields) -> dict[str, str]:
+    def problems(self, asked: CaseInQuestion, given: Fields) -> dict[str, str]:
         """What is wrong with the answers by the names of their fields."""
         return {one.name: problem for one in self.fields(asked) if (problem := one.problem(given))}
 
-    def answered(self, asked: Asked, given: Fields) -> PolicyText:
+    def answered(self, asked: CaseInQuestion, given: Fields) -> PolicyText:
         """The policy with the lines that the answers write, and with limits on every secret."""
         if not self.fields(asked):
             return asked.policy
-        new = Asked(asked.facts, asked.policy.changed(self.changes(asked, given)))
+        new = CaseInQuestion(asked.facts, asked.policy.changed(self.changes(asked, given)))
         return new.policy.changed(limits_of_secrets(new))
 
-    def doubts(self, asked: Asked, given: Fields) -> list[str]:
+    def doubts(self, asked: CaseInQuestion, given: Fields) -> list[str]:
         """What was answered with doubt, in words."""
         return [one.legend for one in self.fields(asked) if given.get(one.name) == DOUBT]
 
@@ -241,7 +241,7 @@ class People(Question):
 
     name = "people"
 
-    def found(self, asked: Asked) -> list[str]:
+    def found(self, asked: CaseInQuestion) -> list[str]:
         person, rows = asked.facts.person, asked.facts.rows
         if person is None:
             return [f"{rows:,} rows. No column seems to number people who have several."]
@@ -250,7 +250,7 @@ class People(Question):
         found = f"{rows:,} rows, {different:,} different values in {person}."
         return [f"{found} A group of 30 rows can be {people} people."]
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         proposed, different = asked.facts.person, {name: column.distinct for name, column in asked.columns.items()}
         several = [name for name, number in different.items() if name != asked.target and number < asked.facts.rows]
         names = dict.fromkeys([proposed, *several] if proposed else several)
@@ -261,14 +261,14 @@ class People(Question):
         offered.insert(1 if proposed else 0, yes)
         return [Field(name="who", legend="Is each row one person?", choices=(*offered, doubt))]
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         who = given["who"]
         person = asked.facts.person if who == DOUBT else who.removeprefix("column:") if who != "yes" else None
         others = {column_path(name): asked.columns[name].proposed for name in asked.with_role("person")}
         numbers = {} if person is None else {column_path(person): {"role": "person"}}
         return {("data", "rows"): "people" if who == "yes" else REMOVED, **others, **numbers}
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         return [("data", "rows"), *map(column_path, asked.with_role("person"))]
 
 
@@ -277,14 +277,14 @@ class Varies(Question):
 
     name = "varies"
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         persons = asked.with_role("person")
         may_vary = bool(persons) and (asked.facts.varies or persons != [asked.facts.person])
         names = asked.with_role("sensitive") if may_vary else []
         legend = "Can one person's {} differ between rows?"
         return [Field(name=name, legend=legend.format(name), choices=choices(self.name)) for name in names]
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         varies = {name: given[name] == "yes" for name in asked.with_role("sensitive") if name in given}
         return {(*column_path(name), "varies"): True if yes else REMOVED for name, yes in varies.items()}
 
@@ -294,10 +294,10 @@ class Predicted(Question):
 
     name = "predicted"
 
-    def found(self, asked: Asked) -> list[str]:
+    def found(self, asked: CaseInQuestion) -> list[str]:
         return [f"{asked.target}: {'the files say so' if asked.is_release else 'proposed; is it right?'}"]
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         names = [asked.target] if asked.is_release else list(asked.columns)
         offered = [choices(self.name, "target", name=name)[0] for name in names]
         chosen = f"column:{asked.target}" if asked.facts.chosen or asked.is_release else ""
@@ -307,7 +307,7 @@ class Predicted(Question):
             Field(name="hidden", legend="Must nobody learn it of a person?", choices=choices(self.name)),
         ]
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         roles, of_secrets = ["class", "sensitive"], set[str]()
         if given["hidden"] == "no":
             roles, of_secrets = ["class", "quasi_identifier"], {"varies", "missing_is_value"}
@@ -320,7 +320,7 @@ class Outsiders(Question):
 
     name = "outsiders"
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         passed_over = {asked.target, *asked.with_role("person")}
         fields, offered = list[Field](), choices(self.name)
         for name in asked.policy.get("data", "columns") or {}:
@@ -335,7 +335,7 @@ class Outsiders(Question):
             fields.append(Field(name=name, legend=name, choices=offered, chosen=chosen, found=found))
         return fields
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         changes: Changes = {}
         for name in (one.name for one in self.fields(asked)):
             spec, column, answer = asked.spec(name), asked.columns[name], given.get(name, DOUBT)
@@ -354,7 +354,7 @@ class Outsiders(Question):
                 changes[column_path(name)] = {"role": role, **domain}
         return changes
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         return [column_path(one.name) for one in self.fields(asked)]
 
 
@@ -363,7 +363,7 @@ class Spellings(Question):
 
     name = "spellings"
 
-    def _alike(self, asked: Asked) -> Iterator[tuple[str, str, list[str], bool]]:
+    def _alike(self, asked: CaseInQuestion) -> Iterator[tuple[str, str, list[str], bool]]:
         """A field's name, the column, the spellings, and whether they surely mean one value."""
         known = [name for name in asked.with_role("quasi_identifier") if "values" in asked.spec(name)]
         for name in dict.fromkeys([*asked.judged, *(name for name in known if name in asked.columns)]):
@@ -372,7 +372,7 @@ class Spellings(Question):
                 for number, spellings in enumerate(alike):
                     yield f"{name}:{kind}:{number}", name, spellings, kind == "same"
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         fields = []
         for key, name, spellings, is_same in self._alike(asked):
             common = asked.columns[name].common
@@ -394,7 +394,7 @@ class Spellings(Question):
             )
         return fields
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         specs = {name: asked.spec(name) for _, name, _, _ in self._alike(asked)}
         for key, name, spellings, _ in self._alike(asked):
             spec, answer = specs[name], given.get(key, DOUBT)
@@ -410,7 +410,7 @@ class Spellings(Question):
             specs[name] = {**spec, "values": values, "aliases": aliases, "distinct": distinct}
         return {column_path(name): spec_words(spec, empty=("aliases", "distinct")) for name, spec in specs.items()}
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         alike = (name for _, name, _, _ in self._alike(asked))
         return [column_path(name) for name in dict.fromkeys([*asked.judged, *alike])]
 
@@ -420,14 +420,14 @@ class Gaps(Question):
 
     name = "gaps"
 
-    def _gaps(self, asked: Asked) -> Iterator[tuple[str, str, str, bool]]:
+    def _gaps(self, asked: CaseInQuestion) -> Iterator[tuple[str, str, str, bool]]:
         """A field's name, the secret, what may be no answer of it, and whether that is a mark of a gap."""
         for name in asked.with_role("sensitive"):
             column = asked.columns.get(name)
             for text in dict.fromkeys([*column.gaps, *column.unanswered]) if column else ():
                 yield f"{name}:{text}", name, text, text in (column.gaps if column else ())
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         fields = []
         for key, name, text, is_mark in self._gaps(asked):
             shown = text or "an empty cell"
@@ -443,7 +443,7 @@ class Gaps(Question):
             fields.append(Field(name="others", legend=legend, choices=choices(self.name, "others")))
         return fields
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         specs = {name: asked.spec(name) for _, name, _, _ in self._gaps(asked)}
         missing = list(asked.policy.get("data", "missing") or [])
         for key, name, text, is_mark in self._gaps(asked):
@@ -455,12 +455,12 @@ class Gaps(Question):
             new = {**spec, "values": values, "no_answer": no_answer}
             harms = given.get("harm") != "no" and any(_may_be_secret(new, each) for each in no_answer)
             specs[name] = {**new, "missing_is_value": harms}
-        empty = ("values", "missing_is_value")  # an empty `no_answer` says that all values are answers
+        empty = ("values", "missing_is_value")  # an empty `no_answer` states that all values are answers
         changes: Changes = {column_path(name): spec_words(spec, empty=empty) for name, spec in specs.items()}
         changes |= {("data", "missing"): missing} if missing else {}
         return changes | ({("data", "on_missing"): given["others"]} if given.get("others") in {"drop", "keep"} else {})
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         of_gaps = dict.fromkeys(name for _, name, _, _ in self._gaps(asked))
         return [("data", "missing"), ("data", "on_missing"), *map(column_path, of_gaps)]
 
@@ -475,7 +475,7 @@ class Harmless(Question):
 
     name = "harmless"
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         if asked.target not in asked.with_role("sensitive") or asked.target not in asked.columns:
             return []
         values, common = asked.spec(asked.target).get("values", []), asked.columns[asked.target].common
@@ -483,7 +483,7 @@ class Harmless(Question):
         every = choices(self.name)
         return [Field(name=each, legend=visible(each), choices=every, chosen="secret") for each in offered]
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         target, changes = asked.target, dict[DocumentPath, Any]()
         values = asked.spec(target).get("values", [])
         judged = [value for value in values if given.get(value) != "harmless"]
@@ -493,13 +493,13 @@ class Harmless(Question):
                 changes[path] = {**kept, **({"values": judged} if judged != values else {})}
         return changes
 
-    def problems(self, asked: Asked, given: Fields) -> dict[str, str]:
+    def problems(self, asked: CaseInQuestion, given: Fields) -> dict[str, str]:
         values = asked.spec(asked.target).get("values", [])
         if values and all(given.get(value) == "harmless" for value in values):
             return {values[0]: "One must stay secret. If none is, answer that anybody may know what is predicted."}
         return super().problems(asked, given)
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         return [path for path, _ in asked.limits()]
 
 
@@ -508,16 +508,16 @@ class Published(Question):
 
     name = "publish"
 
-    def found(self, asked: Asked) -> list[str]:
+    def found(self, asked: CaseInQuestion) -> list[str]:
         return asked.facts.model.discloses if asked.facts.model else []
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         return [Field(name="leaves", legend="What will leave?", choices=choices(self.name, level=asked.level))]
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         return {("publish", "leaves"): asked.level if given["leaves"] == DOUBT else given["leaves"]}
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         return [("publish",)]
 
 
@@ -526,22 +526,22 @@ class Limits(Question):
 
     name = "limits"
 
-    def found(self, asked: Asked) -> list[str]:
+    def found(self, asked: CaseInQuestion) -> list[str]:
         if all(limit.get("at_most", CONFIDENCE) <= CONFIDENCE for limit in self._sure(asked).values()):
             return []
         why = f"only where one value of {asked.target} is so frequent that this leaves no room"
         return [f"init proposes more than {100 * CONFIDENCE:g} % {why}."]
 
-    def _name(self, asked: Asked, limit: Mapping[str, Any]) -> str:
+    def _name(self, asked: CaseInQuestion, limit: Mapping[str, Any]) -> str:
         """The field that asks for a limit on confidence: one for each secret."""
         secret = limit.get("secret", asked.target)
         return "sure" if secret == asked.target else f"sure:{secret}"
 
-    def _sure(self, asked: Asked) -> dict[str, dict[str, Any]]:
+    def _sure(self, asked: CaseInQuestion) -> dict[str, dict[str, Any]]:
         limits = [limit for path, limit in asked.limits() if path[0] == "metrics" and limit.get("use") == "confidence"]
         return {self._name(asked, limit): limit for limit in reversed(limits)}
 
-    def fields(self, asked: Asked) -> list[Field]:
+    def fields(self, asked: CaseInQuestion) -> list[Field]:
         limits = {limit.get("use"): limit for path, limit in reversed(list(asked.limits())) if path[0] == "metrics"}
         fields = []
         if (group := limits.get("k_anonymity")) is not None:
@@ -556,7 +556,7 @@ class Limits(Question):
             fields.append(Field(name="certain", legend=legend, choices=choices(self.name), chosen=chosen))
         return fields
 
-    def changes(self, asked: Asked, given: Fields) -> Changes:
+    def changes(self, asked: CaseInQuestion, given: Fields) -> Changes:
         group, changes = round(float(given.get("group", 10))), dict[DocumentPath, Any]()
         insiders = 0 if given.get("certain") == "0" else 1
         for path, limit in asked.limits():
@@ -571,7 +571,7 @@ class Limits(Question):
         is_kadet = builder.get("use") == "kadet"
         return {**changes, **({("build", "k"): group} if is_kadet and builder.get("k", 0) < group else {})}
 
-    def paths(self, asked: Asked) -> list[DocumentPath]:
+    def paths(self, asked: CaseInQuestion) -> list[DocumentPath]:
         return [*(path for path, _ in asked.limits()), ("build", "k")]
 
 

@@ -16,17 +16,9 @@ import numpy as np
 from leafgate.api.registry import load_plugins
 from leafgate.commands.desk.cases import FACTS, POLICY, Case, ColumnFacts, Facts, ModelFacts, Role
 from leafgate.commands.desk.policy_text import PolicyText
-from leafgate.commands.desk.questions import QUESTIONS, Asked
-from leafgate.commands.scaffold.policy import (
-    MANY,
-    Draft,
-    Files,
-    Guess,
-    column_line,
-    draft_of,
-    first_policy,
-    is_left_out,
-)
+from leafgate.commands.desk.questions import QUESTIONS, CaseInQuestion
+from leafgate.commands.scaffold.column_guesses import MANY, Guess, column_line, is_left_out
+from leafgate.commands.scaffold.policy import Draft, Files, draft_of, first_policy
 from leafgate.console.exit_codes import exit_code_of
 from leafgate.io.files import OWNER_ONLY, write_file
 from leafgate.io.json import readable
@@ -57,8 +49,8 @@ def read_files(folder: Path) -> int:
         if release:
             policy = _of_release(policy, release, files["model"].name)
         for question in QUESTIONS:
-            if (answer := case.record.answers.get(question.name)) and question.fields(Asked(facts, policy)):
-                policy = question.answered(Asked(facts, policy), answer.fields)
+            if (answer := case.record.answers.get(question.name)) and question.fields(CaseInQuestion(facts, policy)):
+                policy = question.answered(CaseInQuestion(facts, policy), answer.fields)
         write_file(folder / POLICY, policy.text.encode(), OWNER_ONLY)
     write_file(folder / FACTS, readable(facts.model_dump()), OWNER_ONLY)
     return 0

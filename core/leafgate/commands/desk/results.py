@@ -11,7 +11,7 @@ from leafgate.commands.desk.policy_text import PolicyText
 from leafgate.commands.desk.words import words
 from leafgate.disclosure.questions import ANSWER_STATES, answers, questions_not_examined
 from leafgate.disclosure.summary import findings_by_urgency, remedies_once
-from leafgate.disclosure.text import decisions, finding_state, number_words, release_words
+from leafgate.disclosure.wording import decisions, finding_state, number_words, release_words
 from leafgate.errors import InvalidError
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.reports.common import exposed_groups, sentence
@@ -22,7 +22,7 @@ MAX_SETTINGS = 4
 
 
 def verdict_sentence(report: JsonObject) -> str:
-    """The verdict; what is inconclusive says that it is no pass."""
+    """The verdict; what is inconclusive states that it is no pass."""
     verdict = "waived" if report["verdict"] == "pass" and report["waived"] else str(report["verdict"])
     number = sum(answer.state == "inconclusive" for answer in answers(report))
     verdict = "one" if verdict == "inconclusive" and number == 1 else verdict

@@ -148,7 +148,7 @@ def _of_reports(old: Path, new: Path) -> DiffOutcome:
 
 
 def _report_lines(moves: Sequence[Moved]) -> Iterator[str]:
-    from leafgate.disclosure.text import file_words, number_words
+    from leafgate.disclosure.wording import file_words, number_words
     from leafgate.io.text import printable_line
     from leafgate.policy.inherit import quoted_value
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafgate.disclosure.intervals import range_of_value
-from leafgate.disclosure.text import audited_file, finding_state
+from leafgate.disclosure.wording import audited_file, finding_state
 from leafgate.kernel.findings import DIRECTIONS
 
 WORSE = {"worse", "vanished"}

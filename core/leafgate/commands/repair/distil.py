@@ -13,22 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from leafgate import api
 from leafgate.algorithms.induction.encoding import categorical_feature
-from leafgate.api import (
-    MORE,
-    CategoricalSplit,
-    Column,
-    Ids,
-    Leaf,
-    LeafgateError,
-    Metric,
-    Node,
-    NumericSplit,
-    Release,
-    Schema,
-    Table,
-    TreeBuilder,
-)
 from leafgate.api.registry import Plugins
 from leafgate.kernel.tree import iterate_nodes
 from leafgate.readers import COUNTS_DISCLOSURE, CategoryCodes, ModelIR, Numeric, Origin, TreeIRBuilder
@@ -43,7 +29,7 @@ FORMAT = "distilled"
 class Grown:
     """A tree that was grown, and the rank of each value of the columns that were ranked for it."""
 
-    release: Release
+    release: api.Release
     ranks: Mapping[str, Mapping[str | None, int]]
 
 
@@ -56,10 +42,10 @@ class Grower:
         words: Its settings, in words.
     """
 
-    builder: TreeBuilder
+    builder: api.TreeBuilder
     words: str
 
-    def grown(self, table: Table, levels: Ids | None = None) -> Grown | None:
+    def grown(self, table: api.Table, levels: api.Ids | None = None) -> Grown | None:
         """The tree, in which values of categories are ranked and divided as numbers are; None where there is none.
 
         A test with a branch for each value needs a whole group in every branch, which columns with rare values never
@@ -76,12 +62,12 @@ class Grower:
                 release = self.builder.distilled(table, rng, levels)
                 return None if release is None else Grown(release, ranks)
             built = self.builder.build(table, rng)
-        except LeafgateError:
+        except api.LeafgateError:
             return None
-        return Grown(built if isinstance(built, Release) else built.release, ranks)
+        return Grown(built if isinstance(built, api.Release) else built.release, ranks)
 
 
-def ranked(table: Table, levels: Ids) -> tuple[Table, dict[str, dict[str | None, int]]]:
+def ranked(table: api.Table, levels: api.Ids) -> tuple[api.Table, dict[str, dict[str | None, int]]]:
     """The table with a number in place of each category: its rank by the mean level of the people who have it.
 
     Levels are of scores, or positions of classes. The best division of values in two by two classes is one of this
@@ -102,31 +88,33 @@ def ranked(table: Table, levels: Ids) -> tuple[Table, dict[str, dict[str | None,
         ranks[column.name] = {value: int(place) for value, place in zip(column.domain, rank, strict=True)}
         frame[column.name] = rank[codes].astype(np.float64)
         bounds = (0.0, float(max(len(column.domain) - 1, 1)))
-        columns.append(Column(column.name, column.roles, bounds=bounds))
+        columns.append(api.Column(column.name, column.roles, bounds=bounds))
     names = [column.name for column in columns]
-    order = Schema(tuple(columns), dropped=table.schema.dropped)
+    order = api.Schema(tuple(columns), dropped=table.schema.dropped)
     return replace(table, schema=order, frame=frame[names], incomplete=None, _codes={}), ranks
 
 
-def with_features(table: Table, names: Collection[str]) -> Table:
+def with_features(table: api.Table, names: Collection[str]) -> api.Table:
     """The table with these features alone; sensitive ones stay, because a builder may limit what is learned of them."""
     columns = table.schema.columns
     left_out = {one.name for one in table.schema.features if one.name not in names and "sensitive" not in one.roles}
     kept = tuple(column for column in columns if column.name not in left_out)
     frame = table.frame[[column.name for column in kept]]
-    return replace(table, schema=Schema(kept, dropped=table.schema.dropped), frame=frame, incomplete=None, _codes={})
+    return replace(
+        table, schema=api.Schema(kept, dropped=table.schema.dropped), frame=frame, incomplete=None, _codes={}
+    )
 
 
-def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: bool) -> Iterator[Grower]:
+def growers(plugins: Plugins, metrics: Sequence[api.Metric], people: int, *, prune: bool) -> Iterator[Grower]:
     """Each builder that keeps limits by construction, with groups of several sizes; with `prune` pruned by errors, too.
 
     Pruning by errors makes one leaf of groups in which the same class is most frequent: they are ranked alike then.
     """
-    for kind in plugins.kind(TreeBuilder):
+    for kind in plugins.kind(api.TreeBuilder):
         builder = _keeping(kind, metrics)
         if builder is None:
             continue
-        sizes = [name for name in builder.options_ruled(MORE) if isinstance(getattr(builder, name, None), int)]
+        sizes = [name for name in builder.options_ruled(api.MORE) if isinstance(getattr(builder, name, None), int)]
         for times in PEOPLE_TIMES if sizes else (1,):
             more = {name: getattr(builder, name) * times for name in sizes}
             if any(size > people // 2 for size in more.values()) and times > 1:
@@ -140,10 +128,10 @@ def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: 
                 yield Grower(grown, f"{words}{after}, categories ranked")
 
 
-def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:
+def _keeping(kind: type, metrics: Sequence[api.Metric]) -> api.TreeBuilder | None:
     try:
-        return kind.keeping(metrics) if issubclass(kind, TreeBuilder) else None
-    except LeafgateError:
+        return kind.keeping(metrics) if issubclass(kind, api.TreeBuilder) else None
+    except api.LeafgateError:
         return None
 
 
@@ -169,19 +157,19 @@ def model_of(grown: Grown, classes: Mapping[str, str], explained: Collection[str
     """
     release = grown.release
     [tree] = release.trees
-    names = list(dict.fromkeys(node.column for node in iterate_nodes(tree) if not isinstance(node, Leaf)))
+    names = list(dict.fromkeys(node.column for node in iterate_nodes(tree) if not isinstance(node, api.Leaf)))
     codes: dict[str, Mapping[str | None, int]] = {
         name: _codes_of(release.schema, name) for name in names if not release.schema[name].holds_numbers
     }
-    growing, leaves = _Growing(), dict[int, Leaf]()
+    growing, leaves = _Growing(), dict[int, api.Leaf]()
     waiting = [(growing.add(), tree)]
     while waiting:
         at, node = waiting.pop()
-        if isinstance(node, Leaf):
+        if isinstance(node, api.Leaf):
             leaves[at] = node
             continue
         feature = names.index(node.column)
-        if isinstance(node, NumericSplit):
+        if isinstance(node, api.NumericSplit):
             low, high = growing.split(at, feature, node.at, missing_low=node.missing == "low")
             waiting += [(low, node.low), (high, node.high)]
         else:
@@ -211,7 +199,7 @@ def model_of(grown: Grown, classes: Mapping[str, str], explained: Collection[str
     )
 
 
-def _codes_of(schema: Schema, name: str) -> dict[str | None, int]:
+def _codes_of(schema: api.Schema, name: str) -> dict[str | None, int]:
     """Each value's code, in an order in which all groups of a hierarchy are runs; None for a missing cell."""
     return {value: code for code, value in enumerate(categorical_feature(schema[name], hierarchies=True)[0].values)}
 
@@ -224,8 +212,8 @@ def _origin(name: str, codes: Mapping[str | None, int] | None) -> Origin:
 
 
 def _branched(
-    growing: _Growing, at: int, node: CategoricalSplit, feature: int, codes: Mapping[str | None, int]
-) -> Iterator[tuple[int, Node]]:
+    growing: _Growing, at: int, node: api.CategoricalSplit, feature: int, codes: Mapping[str | None, int]
+) -> Iterator[tuple[int, api.Node]]:
     """Tests of codes for the branches, halving them; branches that nobody takes go with their neighbours."""
     branches = sorted((sorted(codes[value] for value in branch.values), branch.node) for branch in _taken(node))
     waiting = [(at, 0, len(branches))]
@@ -240,6 +228,6 @@ def _branched(
         waiting += [(low, first, middle), (high, middle, last)]
 
 
-def _taken(node: CategoricalSplit) -> list[Any]:
-    taken = [branch for branch in node.branches if not (isinstance(branch.node, Leaf) and not branch.node.size)]
+def _taken(node: api.CategoricalSplit) -> list[Any]:
+    taken = [branch for branch in node.branches if not (isinstance(branch.node, api.Leaf) and not branch.node.size)]
     return taken or list(node.branches[:1])

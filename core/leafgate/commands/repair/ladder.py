@@ -8,24 +8,15 @@ from functools import cached_property, partial
 
 from leafgate.api import MORE, LeafgateError, Metric, Release, ReleaseError, Table, columns_asked
 from leafgate.commands.convert.scrub import LeafContent, folded, with_leaves
+from leafgate.commands.repair import refit
 from leafgate.commands.repair.distil import Grower, growers, model_of, with_features
 from leafgate.commands.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate.commands.repair.pruning import PrunableModel, prunable
-from leafgate.commands.repair.refit import (
-    Rows,
-    Settings,
-    balanced,
-    columns_taken,
-    fitted,
-    recounted,
-    rows_for,
-    settings_for,
-)
 from leafgate.commands.repair.search import Cuts, Search, few_leaves, protects
 from leafgate.commands.repair.teacher import Teacher
 from leafgate.commands.repair.trials import FITTED_ANEW, LEVELS, Step, Trial, Workbench, person_metrics
 from leafgate.commands.repair.tuning import tuned_settings
-from leafgate.kernel.findings import Finding, Report
+from leafgate.kernel.findings import Report
 from leafgate.models.lowering.release import lower_model
 from leafgate.readers import ModelIR
 from leafgate.search.people import rows_at, weight_at
@@ -205,7 +196,7 @@ class Ladder:
         found = self.bench.trial(model, leaves, step, words)
         if found is None or not _lists_people(found):
             return found
-        if not any(finding.is_of_file and _fails(finding) for finding in found.report.findings):
+        if not any(finding.is_of_file and finding.fails for finding in found.report.findings):
             return found
         merged = self.bench.without_rare_values(model, leaves)
         if not merged.columns:
@@ -213,7 +204,9 @@ class Ladder:
         table, whole = self.bench.session.table, merged.model
         if model.values == "counts" and len(model.trees) == 1:
             try:
-                whole = recounted(whole, rows_for(whole, table, self.bench.encoding, self._names(), self.name))
+                whole = refit.recounted(
+                    whole, refit.rows_for(whole, table, self.bench.encoding, self._names(), self.name)
+                )
             except LeafgateError:
                 return found
         return self.bench.trial(whole, leaves, step, words) or found
@@ -246,7 +239,7 @@ class Ladder:
     def _labelled(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
         """The model; where labels of a rare class are to be found, with classes weighed alike."""
         is_rare = leaves == "labels" and self.bench.goal == "balanced_accuracy"
-        return balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
+        return refit.balanced(model) if is_rare and model.values == "counts" and model.counted == "exact" else model
 
     def _is_separable(self, model: PrunableModel) -> bool:
         """Is it one tree over public columns, whose leaves predict and keep every limit by themselves?
@@ -315,7 +308,7 @@ class Ladder:
     def _taken(self) -> frozenset[str]:
         """The columns that the given model takes."""
         bench = self.bench
-        return columns_taken(self.whole, bench.encoding, bench.session.table.schema, self.name)
+        return refit.columns_taken(self.whole, bench.encoding, bench.session.table.schema, self.name)
 
     @cached_property
     def _growing(self) -> Table:
@@ -324,7 +317,7 @@ class Ladder:
         return table if self.all_columns else with_features(table, self._taken)
 
     def columns_added(self, trial: Trial) -> tuple[str, ...]:
-        """The columns that a candidate asks about and the given model does not take."""
+        """The columns that a candidate reads and the given model does not take."""
         release = trial.release
         asked = set() if release is None else {name for tree in release.trees for name in columns_asked(tree)}
         return tuple(sorted(asked - self._taken))
@@ -337,11 +330,11 @@ class Ladder:
         return {value: value for value in self.whole.classes}
 
     @cached_property
-    def _rows(self) -> Rows | None:
+    def _rows(self) -> refit.Rows | None:
         """The table's people as the given model's features; None where they cannot be computed."""
         bench = self.bench
         try:
-            return rows_for(self.whole, bench.session.table, bench.encoding, self._names(), self.name)
+            return refit.rows_for(self.whole, bench.session.table, bench.encoding, self._names(), self.name)
         except LeafgateError:
             return None
 
@@ -409,7 +402,7 @@ class Ladder:
     def _grown(self, grower: Grower, teacher: Teacher | None, fold: int | None = None) -> ModelIR | None:
         """What a builder grows of the table without the people of a fold, for the classes or for a teacher's levels.
 
-        None where it asks about a sensitive column that is only there because of limits on what is learned of it.
+        None where it reads a sensitive column that is only there because of limits on what is learned of it.
         """
         people = self._growing if fold is None else rows_at(self._growing, self.bench.fold != fold)
         levels = None if teacher is None else teacher.levels if fold is None else teacher.within[fold]
@@ -428,19 +421,21 @@ class Ladder:
         learner = None if bench.given is None else bench.given.provenance.learner
         if self._rows is None or learner is None:
             return
-        for settings in settings_for(learner, self._least()):
+        for settings in refit.settings_for(learner, self._least()):
             if bench.has_searched:
                 return
             self._fitted_anew(partial(self._fitted, settings), "refit", settings.words)
 
-    def _fitted(self, settings: Settings, fold: int | None = None, *, with_counts: bool = False) -> ModelIR | None:
+    def _fitted(
+        self, settings: refit.Settings, fold: int | None = None, *, with_counts: bool = False
+    ) -> ModelIR | None:
         """An estimator that is fitted on the table without the people of a fold."""
         rows, table = self._rows, self.bench.session.table
         if rows is not None and fold is not None:
             own = self.bench.fold != fold
             rows = rows.at(weight_at(table, own) > 0, rows_at(table, own))
         readers = self.bench.session.plugins.readers
-        return None if rows is None else fitted(settings, self.whole, rows, readers, with_counts=with_counts)
+        return None if rows is None else refit.fitted(settings, self.whole, rows, readers, with_counts=with_counts)
 
     def _fitted_anew(self, fit: Fit, step: Step, words: str, *, prune: bool = False) -> Trial | None:
         """A model that is fitted anew, as a candidate.
@@ -492,10 +487,6 @@ class Ladder:
         model = self.model.pruned([cut], as_given=self.bench.keeps_features)
         for leaves in levels[::-1]:
             self._kept(self.bench.trial(model, leaves, "pruning", "a single leaf"))
-
-
-def _fails(finding: Finding) -> bool:
-    return finding.fails
 
 
 def _lists_people(trial: Trial) -> bool:

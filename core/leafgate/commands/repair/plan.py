@@ -30,7 +30,7 @@ COLUMNS = ("used", "all")
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RepairOutcome:
     """What a repair found.
 
     Attributes:
@@ -151,7 +151,7 @@ def repair_file(
     return RepairResult(report=outcome.best.report, content=outcome.best.content, lines=lines, candidates=candidates)
 
 
-def without_constant(outcome: Outcome) -> Outcome:
+def without_constant(outcome: RepairOutcome) -> RepairOutcome:
     """The outcome, where the best that passes is no better than a constant as one in which nothing passes."""
     if outcome.best is None:
         return outcome
@@ -163,7 +163,7 @@ def without_constant(outcome: Outcome) -> Outcome:
 
 def repaired(
     bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = True, all_columns: bool = False
-) -> Outcome:
+) -> RepairOutcome:
     """The most useful model found in place of the given one that passes the audit of its file.
 
     Args:
@@ -179,7 +179,7 @@ def repaired(
     """
     given, release = bench.audit_given(path)
     if given.verdict == "pass":
-        return Outcome(model, given, release)
+        return RepairOutcome(model, given, release)
     bench.refuse_format(model)
     _refuse_other_people(given)
     merged = _merged(model, given, release, bench)
@@ -193,7 +193,7 @@ def repaired(
     others = [trial for trial in choice.trials if not (best and (trial.passes or is_constant(trial.model)))]
     nearest = min(others, key=_distance, default=None) if best is None or is_constant(best.model) else None
     limited = [solution.loss for solution in ladder.solutions] if ladder.proves else []
-    return Outcome(
+    return RepairOutcome(
         model,
         given,
         release,

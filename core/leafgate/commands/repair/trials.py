@@ -12,13 +12,7 @@ from typing import Literal
 
 from leafgate.algorithms.usefulness import Goal, Usefulness, usefulness
 from leafgate.api import Ids, InconclusiveError, Metric, PersonMetric, Release, ReleaseError, Table
-from leafgate.commands.convert.rare_cells import (
-    MergedModel,
-    TableOfPolicy,
-    complete_public_lists,
-    merge_rare_values,
-    move_rare_thresholds,
-)
+from leafgate.commands.convert import rare_cells
 from leafgate.commands.convert.rounding import with_rounded_numbers
 from leafgate.commands.convert.scrub import LeafContent, minimise, with_leaves
 from leafgate.errors import Problem
@@ -144,13 +138,13 @@ class Workbench:
 
     @property
     def encoding(self) -> dict[str, Encoding]:
-        """What the policy says of the model's features."""
+        """What the policy states of the model's features."""
         return getattr(self.session.policy.build, "encoding", {})
 
     @cached_property
-    def people(self) -> TableOfPolicy:
+    def people(self) -> rare_cells.TableOfPolicy:
         """The people with whose cells the new file is compared."""
-        return TableOfPolicy.of(self.session, self.name)
+        return rare_cells.TableOfPolicy.of(self.session, self.name)
 
     @cached_property
     def parts(self) -> Parts:
@@ -278,8 +272,8 @@ class Workbench:
                     less = with_leaves(model, leaves, self.name, units)
                 else:
                     less = minimise(model, leaves, self.name, units, kept=self.encoding)
-                less = complete_public_lists(less, self.people) if self.is_neutral else less
-                less = move_rare_thresholds(less, self.people)
+                less = rare_cells.complete_public_lists(less, self.people) if self.is_neutral else less
+                less = rare_cells.move_rare_thresholds(less, self.people)
                 return less, model_as_file(less, self.original, self.name, self.session.plugins.readers)
             except ReleaseError as error:
                 problem = error
@@ -334,9 +328,9 @@ class Workbench:
 
         return written(self._unmerged(model, leaves))
 
-    def without_rare_values(self, model: ModelIR, leaves: LeafContent) -> MergedModel:
+    def without_rare_values(self, model: ModelIR, leaves: LeafContent) -> rare_cells.MergedModel:
         """The model that takes values which few people have for values that it has never seen."""
-        return merge_rare_values(model, self._unmerged(model, leaves), self.people, dummies=self.is_neutral)
+        return rare_cells.merge_rare_values(model, self._unmerged(model, leaves), self.people, dummies=self.is_neutral)
 
     def _unmerged(self, model: ModelIR, leaves: LeafContent) -> ModelIR:
         return minimise(model, leaves, self.name, None, merge=False, kept=self.encoding)

@@ -12,12 +12,12 @@ import pandas as pd
 from leafgate.algorithms.usefulness import Goal, Usefulness
 from leafgate.api import Table
 from leafgate.commands.convert.rounding import has_means
-from leafgate.commands.repair.plan import Outcome
+from leafgate.commands.repair.plan import RepairOutcome
 from leafgate.commands.repair.result import CANDIDATE_COLUMNS
 from leafgate.commands.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench, is_constant
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import MAX_ROUNDING_BASE, round_coarsely
-from leafgate.disclosure.text import finding_headline, limit_words, number_words
+from leafgate.disclosure.wording import finding_headline, limit_words, number_words
 from leafgate.engine.keepable import frequent_values
 from leafgate.io.json import JsonDocument
 from leafgate.ir.features import known_by
@@ -81,7 +81,7 @@ def number_of_people_words(value: float, people: int, smallest: int) -> str:
     return f"{'about ' if base else ''}{number_words(float(round_coarsely(value, base) if base else value))}"
 
 
-def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench) -> Iterator[str]:
+def success_lines(outcome: RepairOutcome, best: Trial, new: ModelIR, bench: Workbench) -> Iterator[str]:
     """What was done, how useful the new model is beside the given one, and what else was tried."""
     if outcome.added:
         yield f"  asks about columns that the given model does not take: {', '.join(map(repr, outcome.added))}"
@@ -114,7 +114,7 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench)
         )
 
 
-def choice_words(outcome: Outcome, best: Trial, bench: Workbench) -> str:
+def choice_words(outcome: RepairOutcome, best: Trial, bench: Workbench) -> str:
     """By whom the model was chosen."""
     number = _many(len(outcome.trials), "candidate")
     chosen = bench.parts.choosing
@@ -129,7 +129,7 @@ def choice_words(outcome: Outcome, best: Trial, bench: Workbench) -> str:
     return f"chosen of {number} by the training people: {bench.parts.advice}"
 
 
-def _use_line(outcome: Outcome, best: Trial, bench: Workbench) -> str:
+def _use_line(outcome: RepairOutcome, best: Trial, bench: Workbench) -> str:
     """How useful both models are, to the same people."""
     word, smallest = WORDS[bench.goal], bench.session.policy.report.smallest_cell
     people = bench.parts.reporting
@@ -151,7 +151,7 @@ def _step(trial: Trial) -> str:
     return f"{trial.step}: {trial.words}" if trial.words else trial.step
 
 
-def _ladder(outcome: Outcome, best: Trial, bench: Workbench) -> Iterator[str]:
+def _ladder(outcome: RepairOutcome, best: Trial, bench: Workbench) -> Iterator[str]:
     """For each step that was tried the most useful candidate that passes, or what stands in its way."""
     whose = bench.parts.choosing or bench.session.table
     smallest = bench.session.policy.report.smallest_cell
@@ -174,7 +174,7 @@ def _ladder(outcome: Outcome, best: Trial, bench: Workbench) -> Iterator[str]:
             yield f"    {step}: none of {len(trials):,} passes; broken: {', '.join(ids)}"
 
 
-def candidates_table(outcome: Outcome, bench: Workbench) -> pd.DataFrame:
+def candidates_table(outcome: RepairOutcome, bench: Workbench) -> pd.DataFrame:
     """Every candidate with what it is and what it is worth, the given model first, for the data's owner."""
     parts, rows = bench.parts, []
     if outcome.release is not None:
@@ -256,7 +256,7 @@ def _many(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def _proof(outcome: Outcome, best: Trial, bench: Workbench) -> str:
+def _proof(outcome: RepairOutcome, best: Trial, bench: Workbench) -> str:
     """Whether a better pruning can exist, or how many training people more it could predict rightly at most."""
     if best.step == "scrub":
         return ""
@@ -276,7 +276,7 @@ def _proof(outcome: Outcome, best: Trial, bench: Workbench) -> str:
     )
 
 
-def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
+def failure_lines(outcome: RepairOutcome, bench: Workbench) -> Iterator[str]:
     """What stands in the way, what the candidate that comes nearest to passing breaks, and what to do."""
     yield from _obstacles(outcome, bench)
     if outcome.nearest is not None:
@@ -289,7 +289,7 @@ def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
         yield "  no pruned model could be written in this format: see leafgate scrub"
 
 
-def _obstacles(outcome: Outcome, bench: Workbench) -> Iterator[str]:
+def _obstacles(outcome: RepairOutcome, bench: Workbench) -> Iterator[str]:
     """What stands in the way of every candidate."""
     if outcome.only_constant:
         yield "  nothing useful passes: the best that does is no better than the same prediction for everybody"
@@ -303,7 +303,7 @@ def _obstacles(outcome: Outcome, bench: Workbench) -> Iterator[str]:
         yield f"  even a single leaf, which everybody shares, breaks: {', '.join(outcome.broken_by_root)}"
 
 
-def _nearest_lines(outcome: Outcome, nearest: Trial) -> Iterator[str]:
+def _nearest_lines(outcome: RepairOutcome, nearest: Trial) -> Iterator[str]:
     """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
     broken = list(_broken(nearest.report))
     yield f"  the candidate that comes nearest to passing has {_size(nearest.model)} and breaks:"
@@ -322,7 +322,7 @@ def _nearest_lines(outcome: Outcome, nearest: Trial) -> Iterator[str]:
         yield "  train another model, such as one with larger leaves or of fewer columns, and audit that"
 
 
-def _is_only_cut_boosting(outcome: Outcome) -> bool:
+def _is_only_cut_boosting(outcome: RepairOutcome) -> bool:
     """Was boosting cut and nothing fitted anew, though every file with its scores violates a limit on files?"""
     cuts = [trial for trial in outcome.trials if not is_constant(trial.model)]
     only_cut = bool(cuts) and not any(trial.step in FITTED_ANEW for trial in outcome.trials)

@@ -35,9 +35,8 @@ def sweep(
 ) -> int:
     """Audit a policy with every combination of some options. Names the most useful release that passes."""
     from leafgate.commands.sweep.axes import axis_of, points_of, refuse_probing
-    from leafgate.commands.sweep.picture import sweep_picture
     from leafgate.commands.sweep.pool import run_points
-    from leafgate.commands.sweep.results import as_csv, as_document, outcome_of, table_lines
+    from leafgate.commands.sweep.results import as_csv, as_document, outcome_of, sweep_picture, table_lines
     from leafgate.commands.sweep.worker import Task, at_point, policy_at
     from leafgate.console.output import print_document, say
     from leafgate.io.files import EVERYONE, OWNER_ONLY, write_files

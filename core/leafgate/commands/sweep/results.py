@@ -7,22 +7,23 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leafgate.api import Metric
 from leafgate.commands.sweep.words import SWEEP_FORMAT, near_end, setting_words, worst_finding
 from leafgate.commands.sweep.worker import Result
-from leafgate.disclosure.text import number_words
+from leafgate.disclosure.wording import number_words
+from leafgate.io.json import JsonObject
+from leafgate.io.text import shorten
 from leafgate.kernel.findings import EXIT_CODES
-
-if TYPE_CHECKING:
-    from leafgate.kernel.policy import Policy
+from leafgate.kernel.policy import Policy
+from leafgate.search.picture import Dot, picture
 
 MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SweepOutcome:
     """All results in order; the findings to plot and to choose by: `utility` and `protection`, where there are any.
 
     `policy` is the name of the policy they are points of.
@@ -48,13 +49,13 @@ class Outcome:
         return EXIT_CODES["pass" if "pass" in verdicts else "fail" if "fail" in verdicts else "inconclusive"]
 
 
-def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome:
+def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> SweepOutcome:
     """The outcome, with the policy's first utility metric (else its first cost) and its first protection metric."""
     metrics: list[Metric] = [metric for policy in policies for metric in policy.metrics]
     whole = [metric for metric in metrics if not metric.judges]
     utility = [metric.called for of in ("use", "cost") for metric in whole if metric.measures == of]
     protection = [metric.called for metric in metrics if metric.judges]
-    return Outcome(results, _first(utility), _first(protection), policies[0].name)
+    return SweepOutcome(results, _first(utility), _first(protection), policies[0].name)
 
 
 def _first(names: Sequence[str]) -> str | None:
@@ -80,13 +81,13 @@ def value_of(result: Result, metric: str | None) -> Any:
     return None if finding is None else finding["value"]
 
 
-def columns_of(outcome: Outcome) -> list[str]:
+def columns_of(outcome: SweepOutcome) -> list[str]:
     """Every limit that some point was held against, in the order they first appear."""
     reports = [result.report for result in outcome.results if result.report is not None]
     return list(dict.fromkeys(f["id"] for report in reports for f in report["findings"] if f["limit"]))
 
 
-def as_csv(outcome: Outcome) -> bytes:
+def as_csv(outcome: SweepOutcome) -> bytes:
     """One line a point: swept values, verdict, the value of each finding (masked counts in words), broken limits."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
@@ -114,7 +115,7 @@ def _cell(finding: Mapping[str, Any]) -> str:
     return number_words(value) if isinstance(value, Mapping) else repr(float(value))
 
 
-def as_document(outcome: Outcome, audience: str, *, numbers: bool = True) -> dict[str, Any]:
+def as_document(outcome: SweepOutcome, audience: str, *, numbers: bool = True) -> dict[str, Any]:
     """The outcome as JSON; each point names the folder its files went to, and with `numbers` its findings."""
     best = outcome.best
     return {
@@ -141,7 +142,7 @@ def _point(result: Result, *, numbers: bool) -> dict[str, Any]:
     }
 
 
-def table_lines(outcome: Outcome, *, numbers: bool = True) -> Iterator[str]:
+def table_lines(outcome: SweepOutcome, *, numbers: bool = True) -> Iterator[str]:
     """The outcome as a table for people, and the release to take; without `numbers` the verdicts alone."""
     metrics = [name for name in (outcome.protection, outcome.utility) if name is not None and numbers]
     rows = [[*outcome.results[0].point.values, *metrics, "verdict"]]
@@ -166,7 +167,7 @@ def _word(finding: Mapping[str, Any] | None) -> str:
     return number_words(finding["value"]) if finding["value"] is not None else _cell(finding)
 
 
-def _verdict(outcome: Outcome, *, numbers: bool) -> str:
+def _verdict(outcome: SweepOutcome, *, numbers: bool) -> str:
     best = outcome.best
     if best is None:
         return "No release passes the policy."
@@ -177,3 +178,44 @@ def _verdict(outcome: Outcome, *, numbers: bool) -> str:
         )
     text = f"{number_words(value)} with " if numbers else ""
     return f"The best {outcome.utility} that passes: {text}{best.point.label} ({best.folder})"
+
+
+MAX_SHORT_LENGTH = 32
+
+
+def sweep_picture(sweep: JsonObject) -> bytes:
+    """The picture of a sweep: each point is named by its values.
+
+    Across: protection; up: utility. Without a utility metric protection is drawn over the points in
+    their order. Equal documents give equal bytes.
+    """
+    named = (sweep["protection"], sweep["utility"])
+    if None in named:
+        named = ("point", sweep["protection"] or sweep["utility"])
+    dots, limits = [], (_limit(sweep, named[0]), _limit(sweep, named[1]))
+    for i, point in enumerate(sweep["points"]):
+        x = float(i + 1) if named[0] == "point" else _score(point, named[0])
+        y = _score(point, named[1])
+        if x is not None and y is not None:
+            label = ", ".join(map(_short_words, point["values"].values()))
+            dots.append(Dot(x, y, point["verdict"], label))
+    return picture(dots, (str(named[0]), str(named[1])), limits)
+
+
+def _short_words(value: Any) -> str:
+    """The value of an option in few letters: of a mapping only its values."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    text = " ".join(map(_short_words, parts)) if isinstance(value, dict | list) and value else setting_words(value)
+    return shorten(text, MAX_SHORT_LENGTH)
+
+
+def _score(point: JsonObject, metric: str | None) -> float | None:
+    finding = worst_finding(point["findings"], metric)
+    return None if finding is None else near_end(finding["value"])
+
+
+def _limit(sweep: JsonObject, metric: str | None) -> float | None:
+    """The metric's limit, if it is the same at every point."""
+    findings = [worst_finding(point["findings"], metric) for point in sweep["points"]]
+    limits = {limit for f in findings if f is not None for key, limit in f["limit"].items() if key.startswith("at_")}
+    return float(limits.pop()) if len(limits) == 1 else None

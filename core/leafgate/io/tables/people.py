@@ -66,7 +66,7 @@ class Counting:
         return self.records.loaded.counts if self.weight is None or self.counts_people is False else self.weight
 
     def among(self, rows: Rows) -> int:
-        """How many people have one of these records; a row that does not say whose it is counts by itself."""
+        """How many people have one of these records; a row that does not state whose it is counts by itself."""
         if self.weight is None and self.person is None:
             return self.records.rows_among(rows)
         return _different(self.people, rows[0], self.person)
@@ -149,7 +149,7 @@ ONE_SPELLING = "write each id in one way, or list ids of different people under 
 
 
 def _refuse_more_rows(records: Records, person: NDArray[np.int64], most: int | None, place: str, remedy: str) -> None:
-    """DataError where somebody has more rows than a policy says."""
+    """DataError where somebody has more rows than a policy states."""
     known = person >= 0
     rows = np.bincount(person[known], weights=records.loaded.counts[known])
     if most is not None and (rows > most).any():
@@ -157,14 +157,14 @@ def _refuse_more_rows(records: Records, person: NDArray[np.int64], most: int | N
 
 
 def _different(people: NDArray[np.int64], rows: NDArray[np.bool_], person: NDArray[np.int64] | None) -> int:
-    """How many people have one of these rows; rows that do not say whose they are count by themselves."""
+    """How many people have one of these rows; rows that do not state whose they are count by themselves."""
     if person is None:
         return int(people[rows].sum())
     return len(np.unique(person[rows & (person >= 0)])) + int(people[rows & (person < 0)].sum())
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class TypedRecords:
     """Records of people, whose cells have a meaning.
 
     Attributes:
@@ -190,7 +190,7 @@ class People:
     marks: Marks
 
     @classmethod
-    def of(cls, records: Records, schema: Schema, data: Data, place: str) -> People:
+    def of(cls, records: Records, schema: Schema, data: Data, place: str) -> TypedRecords:
         """The people of these records; DataError for whatever does not fit the policy."""
         if not len(records):
             raise DataError("the file holds no rows", place=place)

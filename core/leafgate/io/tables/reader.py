@@ -1,4 +1,4 @@
-"""From a data file to a Table, exactly as the policy says; whatever does not fit is refused."""
+"""From a data file to a Table, exactly as the policy states; whatever does not fit is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from leafgate.io.tables.cells import (
 from leafgate.io.tables.csv import COMMENTED, below_header, read_cells, read_csv
 from leafgate.io.tables.engines import EngineError, EngineTable, TooManyRecordsError, blocks_of, open_engine_table
 from leafgate.io.tables.frames import FrameTable
-from leafgate.io.tables.people import Counting, People
+from leafgate.io.tables.people import Counting, TypedRecords
 from leafgate.io.tables.plain_csv import is_plain
 from leafgate.io.tables.records import Records, text_cells
 from leafgate.io.tables.typed_cells import missing
@@ -95,7 +95,7 @@ def read_any_table(
 def read_population(data: Data, schema: Schema, path: Path, engine: DataEngine | None = None) -> Table:
     """The Table of the quasi-identifiers alone, from a file with just their columns, or with all of the table's.
 
-    `schema` is that of the table whose people the population holds. The file is read like the
+    `schema` is that of the table whose people the population contains. The file is read like the
     table's; without a header its columns stand in the policy's order. Raises DataError as read_table does.
     """
     return read_columns(data, Schema(schema.public), path, "data.population", engine)
@@ -104,7 +104,7 @@ def read_population(data: Data, schema: Schema, path: Path, engine: DataEngine |
 def read_columns(data: Data, schema: Schema, path: Path, key: str, engine: DataEngine | None = None) -> Table:
     """The Table of the columns in `schema`, from a file with just these, or with all of the table's.
 
-    A column `weight` counts, and columns that number the people say whose the rows are, where the file has them all.
+    A column `weight` counts, and columns that number the people state whose the rows are, where the file has them all.
     Raises DataError as read_table does.
     """
     reading = _Reading(data, path, key, engine)
@@ -199,7 +199,7 @@ class _Reading:
         """What the engine reads; None where the core or a data source reads the file.
 
         Where the policy names the engine, its failure ends the audit; otherwise the core reads the file in its place,
-        and says what is wrong with it.
+        and states what is wrong with it.
         """
         table = self.engine_table
         if table is None:
@@ -276,7 +276,7 @@ class _Reading:
     def _people(
         self, records: Records, names: Sequence[str], schema: Schema, *, count_cells: bool
     ) -> Table | LargeTable:
-        people = People.of(records, schema, self.data, self.place)
+        people = TypedRecords.of(records, schema, self.data, self.place)
         repeated = self._repeated_identifiers(people, names)
         suspected = people.suspected(repeated)
         counts = self._cell_counts(people.counting, names) if count_cells else {}
@@ -315,7 +315,7 @@ class _Reading:
 
         return self._by_engine_again(lambda table: {name: counted_by(table, name) for name in names})
 
-    def _repeated_identifiers(self, people: People, names: Sequence[str]) -> tuple[str, ...]:
+    def _repeated_identifiers(self, people: TypedRecords, names: Sequence[str]) -> tuple[str, ...]:
         """The identifier columns with a value, other than a missing one, in several of the rows that stay."""
         identifiers = [name for name, spec in self.data.columns.items() if "identifier" in spec.role and name in names]
         texts = people.records.texts

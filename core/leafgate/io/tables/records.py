@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError
 from leafgate.kernel.large_table import ScratchFolder, StoredBlock
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLOCK_RECORDS = 1_000_000
 """So many of the records on disk are in main memory together."""
@@ -69,7 +67,7 @@ class MemoryBlock:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Cells as text, before the policy says what they mean, in main memory or, where they are very many, on disk.
+    """Cells as text, before the policy states what they mean, in main memory or, where they are very many, on disk.
 
     Attributes:
         texts: the different texts of each column; the numbers in the blocks are positions in these.

@@ -75,7 +75,8 @@ def many_unknown_names(names: Collection[str], schema: Schema, people: int | Non
     They may be values of a column that the table does not have. `names` are those that are no column and no value of
     one; of a table of so many `people` fewer are many.
     """
-    unknown = [name for name in names if not {name, _bare(name)} & set(schema.dropped)]
+    # scikit-learn puts the name of a step and two underscores before the name of a column
+    unknown = [name for name in names if not {name, name.partition("__")[2] or name} & set(schema.dropped)]
     prefixes = Counter(name[: i + 1] for name in unknown for i, sign in enumerate(name[:-1]) if sign in SEPARATORS)
     many = (
         max(prefixes.values(), default=0) >= MAX_SHARED_PREFIX
@@ -83,11 +84,6 @@ def many_unknown_names(names: Collection[str], schema: Schema, people: int | Non
         or (people is not None and len(unknown) >= MANY_VALUES and PEOPLE_PER_NAME * len(unknown) > people)
     )
     return (FileDisclosure("people_listed", "high", MANY_NAMES.format(n=len(unknown))),) if many else ()
-
-
-def _bare(name: str) -> str:
-    """The name without what scikit-learn puts before it: the name of a step and two underscores."""
-    return name.partition("__")[2] or name
 
 
 def _tests(trees: Sequence[TreeIR], features: int) -> list[set[Split]]:

@@ -10,21 +10,18 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.certainty import is_multiple
 from leafgate.io.json import parse_number
 from leafgate.ir.content import FileContent
 from leafgate.ir.features import ArithmeticStep
+from leafgate.kernel.arrays import Floats, Mask
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.release import NOT_STATED, RARE_CLASSES, FileDisclosure, Severity
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import CellCounts, Table
 from leafgate.models.lowering.encoding import as_number
 from leafgate.models.lowering.tests import apply_steps, in_single_precision
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 TEXTS = "texts that fewer than {few} people of the table have: they may name them"
 NUMBERS = "numbers that fewer than {few} people of the table have, finer than `step` makes public"
@@ -125,15 +122,15 @@ class ColumnCells:
         """Is the text, or the number that it is, the cell of a few people?"""
         return 0 < self.people(text) < self.few
 
-    def beyond(self, numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Flags:
+    def beyond(self, numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Mask:
         """Which of these are finite and, after the steps, below or above every number that somebody has?"""
         low, high = np.inf, -np.inf
         if not self.by_number.empty:
             low, high = sorted(apply_steps(self.by_number.index.to_numpy()[[0, -1]], steps))
         return np.asarray(((numbers < low) | (numbers > high)) & np.isfinite(numbers))
 
-    def are_rare(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> Flags:
-        """Which of these are numbers that few people have, after the steps, as they are or in single precision?"""
+    def are_of_few(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> Mask:
+        """Which of these numbers a few people have, after the steps, as they are or in single precision?"""
         cells = apply_steps(self.rare_numbers, steps)
         return np.isin(numbers, cells) | np.isin(numbers, in_single_precision(cells))
 
@@ -230,15 +227,15 @@ class _Judgement:
         cells = self.cells.get(name)
         if cells is None or not len(numbers):
             return
-        if cells.are_rare(numbers, steps).any() or (steps and cells.are_rare(_long(numbers)).any()):
+        if cells.are_of_few(numbers, steps).any() or (steps and cells.are_of_few(_long(numbers)).any()):
             self.numbers.add(name)
         self.names(map(repr, numbers[cells.beyond(numbers, steps)].tolist()))
 
     def scales_of(self, name: str, numbers: Floats) -> None:
         """Judge the numbers of scalers of a column, which are a few cells of it, or by chance of others, at most."""
         numbers = np.unique(np.abs(numbers))
-        others = (cells.are_rare(_long(numbers)).sum() for cells in self.cells.values())
-        own = self.cells[name].are_rare(numbers).sum() if name in self.cells else 0
+        others = (cells.are_of_few(_long(numbers)).sum() for cells in self.cells.values())
+        own = self.cells[name].are_of_few(numbers).sum() if name in self.cells else 0
         if max(own, *others, 0) > MAX_SCALES:
             self.numbers.add(name)
         elif name in self.cells:
@@ -257,7 +254,7 @@ class _Judgement:
         numbers = np.array([number for number in map(parse_number, parts) if math.isfinite(number)])
         for name, cells in self.cells.items():
             if name in self.columns and self.columns[name].numeric:
-                if cells.are_rare(numbers).any():
+                if cells.are_of_few(numbers).any():
                     self.numbers.add(name)
             elif any(map(cells.has_few, parts)):
                 self.texts.add(name)

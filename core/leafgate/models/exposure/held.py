@@ -1,4 +1,4 @@
-"""Tables, and values of training rows, that a model's file holds besides its model, compared with the table."""
+"""Tables, and values of training rows, that a model's file contains besides its model, compared with the table."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _people(columns: Collection[tuple[HeldVector, str]], table: Table) -> int:
     """How many people of the table have a row among these columns, by those that the table keeps."""
     kept = {name: vector for vector, name in columns if name in table.frame.columns}
     if not kept:
-        return min(_least(vector) for vector, _ in columns)
+        return min(int(_counts(vector).sum()) for vector, _ in columns)
     mine, theirs = dict[str, pd.Series](), dict[str, pd.Series]()
     for name, vector in kept.items():
         column = table.frame[name].astype(object).map(_as_text)
@@ -164,10 +164,6 @@ def _people(columns: Collection[tuple[HeldVector, str]], table: Table) -> int:
     there = pd.DataFrame(theirs).assign(people=table.weight).groupby(names, observed=True)["people"].sum()
     both = held.to_frame("held").join(there.to_frame("there"), how="inner")
     return int(both.min(axis=1).sum())
-
-
-def _least(vector: HeldVector) -> int:
-    return int(_counts(vector).sum())
 
 
 def _as_text(cell: object) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.ir.model import CALIBRATION_DISCLOSURE, Flags, Floats, ModelIR, TreeIR, levels
+from leafgate.ir.model import CALIBRATION_DISCLOSURE, ModelIR, TreeIR, levels
+from leafgate.kernel.arrays import Floats, Mask
 from leafgate.kernel.release import FileDisclosure
 from leafgate.models.exposure.categories import value_names_disclosed
 from leafgate.models.exposure.scores import with_recoverable_score_counts
@@ -75,7 +76,7 @@ def has_path_lengths(model: ModelIR) -> bool:
     )
 
 
-def _are_lengths(numbers: Floats) -> Flags:
+def _are_lengths(numbers: Floats) -> Mask:
     """Which numbers are average path lengths of few rows."""
     lengths = average_path_length(np.arange(1, ROWS_AT_LEAF + 1))
     above = np.searchsorted(lengths, numbers).clip(1, len(lengths) - 1)

@@ -11,7 +11,8 @@ import numpy as np
 
 from leafgate.algorithms.certainty import LEARNING_RATES as RATES
 from leafgate.algorithms.consistency import decimal_places
-from leafgate.ir.model import Floats, ModelIR, TreeIR
+from leafgate.ir.model import ModelIR, TreeIR
+from leafgate.kernel.arrays import Floats
 from leafgate.kernel.release import FileDisclosure
 
 PEOPLE, FEW = 500, (10, 30, 100, 500)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.algorithms.consistency import decimal_places, share_units
-from leafgate.ir.model import Flags, Floats, Ids, LeafValueKind, ModelIR
+from leafgate.ir.model import LeafValueKind, ModelIR
+from leafgate.kernel.arrays import Floats, Ids, Mask
 from leafgate.kernel.release import FileDisclosure
 
 PEOPLE = 1000
@@ -76,7 +77,7 @@ def _shares(says: Floats, kind: LeafValueKind) -> Floats:
         return np.asarray(np.nan_to_num(says / says.sum(axis=1, keepdims=True)))
 
 
-def identifiable_rows(shares: Floats, units: int) -> Flags:
+def identifiable_rows(shares: Floats, units: int) -> Mask:
     """Of which rows, multiples of 1 / units, all leaves of few people have a multiple of the same number of them.
 
     A class has somebody where its share is not 0. A share of two is within half a unit of what it is told as, of more
@@ -87,7 +88,7 @@ def identifiable_rows(shares: Floats, units: int) -> Flags:
     return _of_one_number(shares, width + EXACT) | _of_one_number(shares, width - EXACT)
 
 
-def _of_one_number(shares: Floats, width: float) -> Flags:
+def _of_one_number(shares: Floats, width: float) -> Mask:
     """Of which rows all leaves of few people, their shares so near, have a multiple of the same number of people."""
     first = np.zeros(len(shares), dtype=np.int64)
     left = np.arange(len(shares))

@@ -13,10 +13,11 @@ from leafgate.errors import Problem, ReleaseError
 from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import Provenance, SealedRelease
 from leafgate.ir.features import Feature, Origin
-from leafgate.ir.model import FLAGS, LEAF, Flags, Ids, ModelIR, TreeIR, topological_order
+from leafgate.ir.model import FLAGS, LEAF, ModelIR, TreeIR, topological_order
+from leafgate.kernel.arrays import Ids, Mask
 from leafgate.kernel.leaf import Leaf, LeafStatistics, Numbers, Statistic
 from leafgate.kernel.release import CalibratedSum, FileDisclosure, ModelFile, ModelReading, Publish, Release
-from leafgate.kernel.schema import Column, Schema
+from leafgate.kernel.schema import Schema
 from leafgate.kernel.tree import NO_FAN, NUMBER_OF_WAY, Fan, Node, TreeArrays, split_trees
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import are_positions, content_of, unknown_names, values_not_seen
@@ -43,7 +44,7 @@ from leafgate.models.lowering.tests import (
 
 
 def asked_features(model: ModelIR) -> dict[int, Feature]:
-    """Every feature that some tree asks about, by its number."""
+    """Every feature that some tree tests, by its number."""
     least, most = np.full(len(model.features), np.inf), np.full(len(model.features), -np.inf)
     chosen: dict[int, set[str | float]] = {}
     for tree in model.trees:
@@ -66,7 +67,7 @@ def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, 
 def resolved_origins(
     model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str
 ) -> dict[int, Origin]:
-    """What each feature that a tree asks about is made of in the policy's columns, by its number.
+    """What each feature that a tree tests is made of in the policy's columns, by its number.
 
     Raises ReleaseError for features that no column expresses, each by its name.
     """
@@ -75,7 +76,7 @@ def resolved_origins(
 
 
 def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str) -> ModelIR:
-    """The model with these origins of the features that a tree asks about; others stay as given."""
+    """The model with these origins of the features that a tree tests; others stay as given."""
     found = resolved_origins(model, encodings, schema, place)
     return replace(model, origins=tuple(found.get(i, each) for i, each in enumerate(model.given_origins)))
 
@@ -90,11 +91,13 @@ def lower_model(
 ) -> SealedRelease:
     """The model, checked before, over the policy's columns; it keeps what the file discloses, whatever the policy says.
 
-    `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
-    Raises ReleaseError for what cannot be expressed in the policy's columns, each by its name.
+    `encodings` is what the policy states of the features' encoding, `people` how many the table has, where there is
+    one. Raises ReleaseError for what cannot be expressed in the policy's columns, each by its name.
     """
     target = schema.target
-    _check_numbers(model, target, place)
+    if not model.classes and target.edges is None:
+        remedy = f"give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
+        raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
     values = class_values(model.classes, encodings.get(target.name), target, place) if model.classes else ()
     origins = resolved_origins(model, encodings, schema, place)
     unspecified = _unspecified_missing(model, origins)
@@ -104,8 +107,10 @@ def lower_model(
     lowered = [*lowering.trees()]
     items = (*model.disclosures, *_unused_columns(model, schema, people))
     file = ModelFile(model.format, model.model_sha256, items)
+    document: dict[str, Any] = {"use": "published", "format": model.format}
+    document |= {"producer": model.producer} if model.producer else {}
     release = Release(
-        _builder(model),
+        document | ({"settings": dict(model.settings)} if model.settings else {}),
         schema,
         (*_base(model, values, schema), *(tree for tree, _ in lowered)),
         Publish(leaves=model.leaf_level, measure=False),
@@ -143,13 +148,6 @@ def lower_model(
     return SealedRelease(release, provenance=provenance)
 
 
-def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
-    """Numbers are predicted of a class of numbers, classes of any other."""
-    if not model.classes and target.edges is None:
-        remedy = f"give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
-        raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
-
-
 def _named_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:
     """The value for each of the model's classes, unless their names are positions, truth values or policy's codes."""
     names = frozenset(model.classes)
@@ -166,15 +164,8 @@ def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | 
     return {} if same or (encoding is not None and encoding.confirmed) else named
 
 
-def _builder(model: ModelIR) -> dict[str, Any]:
-    """What is known of who made it, and how."""
-    document: dict[str, Any] = {"use": "published", "format": model.format}
-    document |= {"producer": model.producer} if model.producer else {}
-    return document | ({"settings": dict(model.settings)} if model.settings else {})
-
-
 def _unspecified_missing(model: ModelIR, origins: Mapping[int, Origin]) -> frozenset[str]:
-    """The columns that trees ask about and of which the file does not state where missing cells go."""
+    """The columns that trees test and of which the file does not state where missing cells go."""
     if not model.unspecified_missing:
         return frozenset()
     named, columns = model.unspecified_missing_features, model.columns
@@ -201,7 +192,7 @@ def _check_spelling(model: ModelIR, origins: Mapping[int, Origin], schema: Schem
 
 
 def _unused_columns(model: ModelIR, schema: Schema, people: int | None) -> tuple[FileDisclosure, ...]:
-    """That the file names columns which the policy drops or does not know, if no tree asks about them."""
+    """That the file names columns which the policy drops or does not know, if no tree tests them."""
     unused = unknown_names(model, schema)
     says = f"the names of {len(unused)} column(s) that the policy drops or does not know, which no tree asks about"
     named = (FileDisclosure("column_names", "medium", says),) if unused else ()
@@ -215,7 +206,8 @@ def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:
     if not model.classes:
         return [Leaf(value=model.base[0])]
     base = model.base if len(model.base) > 1 else (0.0,) * (len(values) - 1) + model.base
-    return [Leaf(scores=_by_class(base, values, schema))]
+    result = dict(zip(values, base, strict=True))
+    return [Leaf(scores={name: float(result.get(name, 0.0)) for name in schema.classes})]
 
 
 def _calibrated_sums(model: ModelIR, values: Sequence[str], schema: Schema, place: str) -> tuple[CalibratedSum, ...]:
@@ -414,7 +406,7 @@ class _Places:
         depth: how many tests of the model are above the node.
     """
 
-    def __init__(self, low: Ids, high: Ids, is_leaf: Flags, roots: Ids, lowered: Mapping[int, LoweredTest]) -> None:
+    def __init__(self, low: Ids, high: Ids, is_leaf: Mask, roots: Ids, lowered: Mapping[int, LoweredTest]) -> None:
         self.low, self.high = low, high
         n_nodes, rows = len(low), roots
         levels, self.depth = list[Ids](), np.zeros(n_nodes, dtype=np.int64)
@@ -484,8 +476,3 @@ def _whole_counts(counts: np.ndarray) -> tuple[np.ndarray, bool]:
     near = np.rint(values)
     whole = np.allclose(near, values)
     return (near, True) if whole else (values, False)
-
-
-def _by_class(numbers: Sequence[float], values: Sequence[str], schema: Schema) -> dict[str, float]:
-    result = dict(zip(values, numbers, strict=True))
-    return {name: float(result.get(name, 0.0)) for name in schema.classes}

@@ -10,8 +10,9 @@ import numpy as np
 
 from leafgate.algorithms.certainty import LEARNING_RATES
 from leafgate.algorithms.node_counts import TreeNumbers
-from leafgate.ir.model import Floats, Ids, ModelIR, TreeIR
+from leafgate.ir.model import ModelIR, TreeIR
 from leafgate.ir.node_numbers import NO_SAMPLING, NumberKind
+from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.training_rows import Bags, TrainingRows
 from leafgate.kernel.tree import Node, tree_arrays
 from leafgate.models.exposure.scores import PENALTIES, chance_of

@@ -20,7 +20,8 @@ from leafgate.ir.features import (
     missing_if_zero,
     rounded,
 )
-from leafgate.ir.model import FLAGS, LEAF, Flags, Floats, Ids, ModelIR, TreeIR
+from leafgate.ir.model import FLAGS, LEAF, ModelIR, TreeIR
+from leafgate.kernel.arrays import Floats, Ids, Mask
 from leafgate.kernel.schema import Column, Value
 from leafgate.kernel.tree import Fan
 
@@ -95,7 +96,7 @@ def is_plain(origin: Origin) -> bool:
     return isinstance(origin, Numeric) and not origin.steps and origin.fill is None and not origin.zero_is_missing
 
 
-def ask_absence(at: Floats, strict: Flags) -> Flags:
+def ask_absence(at: Floats, strict: Mask) -> Mask:
     """Which tests of a number ask nothing but whether it is missing?"""
     return np.asarray((at == MOST) & ~strict)
 

@@ -6,33 +6,19 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from leafgate import api
 from leafgate.algorithms.intervals import share_estimate
 from leafgate.algorithms.routing import NOWHERE, count_leaves, route
-from leafgate.api import (
-    AdversaryKnowledge,
-    Floats,
-    InconclusiveError,
-    MechanismBelief,
-    Release,
-    Schema,
-    Table,
-    make_table,
-    report_progress,
-)
 from leafgate.kernel.tree import iterate_nodes
 from leafgate_plugins.dp_random_trees.distinguish.features import released_features
 from leafgate_plugins.dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
-from leafgate_plugins.dp_random_trees.options import BUILDERS
-
-if TYPE_CHECKING:
-    from leafgate.api import Mechanism
-    from leafgate_plugins.dp_random_trees.options import Distinguish
+from leafgate_plugins.dp_random_trees.options import BUILDERS, Distinguish
 
 
 def from_errors(caught: tuple[int, int], alarms: tuple[int, int], delta: float, confidence: float) -> float:
@@ -123,7 +109,7 @@ class Plan:
     at_best: float
 
 
-def distinguish(options: Distinguish, release: Release, known: AdversaryKnowledge) -> MechanismBelief:
+def distinguish(options: Distinguish, release: api.Release, known: api.AdversaryKnowledge) -> api.MechanismBelief:
     """What running the builder shows of its claim; in no case that the claim holds.
 
     Raises InconclusiveError where nothing is claimed, the builder is not known, or so few runs are possible in the
@@ -133,7 +119,7 @@ def distinguish(options: Distinguish, release: Release, known: AdversaryKnowledg
     plan = plan_runs(options, release, known, claim)
     if plan.at_best <= claim.epsilon:
         enough = _runs_needed(options, claim)
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             f"{plan.runs} runs show epsilon >= {plan.at_best:.3g} at best, which cannot refute {claim.epsilon:.4g}",
             place="distinguish",
             remedy=f"allow `runs: {enough}` and `seconds: {math.ceil(enough * plan.seconds_each)}`",
@@ -144,20 +130,20 @@ def distinguish(options: Distinguish, release: Release, known: AdversaryKnowledg
         found = many_runs(options, release, known, claim, plan)
     refuted = found.epsilon > claim.epsilon
     evidence = _evidence(options, claim, found, refuted=refuted)
-    return MechanismBelief(tries=("epsilon",), refutes=("epsilon",) if refuted else (), evidence=evidence)
+    return api.MechanismBelief(tries=("epsilon",), refutes=("epsilon",) if refuted else (), evidence=evidence)
 
 
-def forecast(options: Distinguish, release: Release, known: AdversaryKnowledge) -> str:
+def forecast(options: Distinguish, release: api.Release, known: api.AdversaryKnowledge) -> str:
     """How many runs there will be, and about how long they take; empty where the attack cannot run."""
     plan = plan_runs(options, release, known, claim_of(release))
     fewer = f" of the {plan.wanted:,} wanted" if plan.runs < plan.wanted else ""
     return f"{plan.runs:,} runs{fewer}, forecast to take {math.ceil(plan.runs * plan.seconds_each)} s"
 
 
-def plan_runs(options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
+def plan_runs(options: Distinguish, release: api.Release, known: api.AdversaryKnowledge, claim: Claim) -> Plan:
     """As many runs as are wanted and as the forecast allows: no clock is read, so an audit repeats."""
     if known.mechanism is None:
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "there is no builder to run", place="publish.measure", remedy="build here, and publish {measure: true}"
         )
     wanted = options.runs or max(USUAL_RUNS, _runs_needed(options, claim))
@@ -173,7 +159,7 @@ def plan_runs(options: Distinguish, release: Release, known: AdversaryKnowledge,
     return Plan(runs, wanted, each, _best_possible_epsilon(options, runs, claim))
 
 
-def seconds_of_a_run(release: Release, people: int, records: int) -> float:
+def seconds_of_a_run(release: api.Release, people: int, records: int) -> float:
     """About how long it takes to make such a release of a table of these people, and to look at it.
 
     Fitted to runs on Adult and on made-up surveys: docs/explanation/dp-random-trees.md.
@@ -203,18 +189,18 @@ def _runs_needed(options: Distinguish, claim: Claim) -> int:
     return min(runs, MOST_RUNS)
 
 
-def claim_of(release: Release) -> Claim:
+def claim_of(release: api.Release) -> Claim:
     """The claim of a release; InconclusiveError where there is none that can be read."""
     result = release.guarantee.get("epsilon")
     result = result if isinstance(result, Mapping) else {"at_most": result}
     epsilon, delta = result.get("at_most"), result.get("delta", 0)
     if not isinstance(epsilon, int | float) or not isinstance(delta, int | float):
-        raise InconclusiveError("the release claims no epsilon that could be refuted")
+        raise api.InconclusiveError("the release claims no epsilon that could be refuted")
     return Claim(float(epsilon), float(delta), result.get("neighbours") == "replace_one")
 
 
 def many_runs(
-    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+    options: Distinguish, release: api.Release, known: api.AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
     """The epsilon shown in the made-up world that discloses most.
 
@@ -232,25 +218,25 @@ def many_runs(
     return EpsilonEstimate(epsilon, best.world.name, best.name, plan.runs, plan.at_best)
 
 
-def _with_progress(mechanism: Mechanism, runs: int) -> Mechanism:
+def _with_progress(mechanism: api.Mechanism, runs: int) -> api.Mechanism:
     """The same mechanism, which reports how many of its runs are done."""
     done = itertools.count()
 
-    def run(table: Table, rng: np.random.Generator) -> Release:
-        report_progress(next(done), runs, "runs of the builder")
+    def run(table: api.Table, rng: np.random.Generator) -> api.Release:
+        api.report_progress(next(done), runs, "runs of the builder")
         return mechanism(table, rng)
 
     return run
 
 
-def _tables_for(release: Release, known: AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:
+def _tables_for(release: api.Release, known: api.AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:
     k, beta, depth = builder_parameters(release)
     tied = release.builder.get("use") not in BUILDERS
     return list(neighbouring_tables(known.schema, k, beta, depth, replaced=claim.replaced, tied=tied))
 
 
-def builder_parameters(release: Release) -> tuple[int, float, int]:
-    """What the builder says of its threshold, its rate and its depth, where it says something."""
+def builder_parameters(release: api.Release) -> tuple[int, float, int]:
+    """What the builder states of its threshold, its rate and its depth, where it says something."""
     k, beta, depth = (release.builder.get(name) for name in ("k", "beta", "depth"))
     return (
         k if isinstance(k, int) else 10,
@@ -281,7 +267,7 @@ def _finite(value: float) -> float:
 
 
 def choose_test(
-    world: NeighbouringTables, mechanism: Mechanism, runs: int, delta: float, rng: np.random.Generator
+    world: NeighbouringTables, mechanism: api.Mechanism, runs: int, delta: float, rng: np.random.Generator
 ) -> PresenceTest:
     """The test that best detects the person, from `runs` releases with the person and as many without."""
     samples = [
@@ -297,7 +283,7 @@ def choose_test(
 
 
 def estimate_epsilon(
-    test: PresenceTest, mechanism: Mechanism, runs: int, delta: float, confidence: float, rng: np.random.Generator
+    test: PresenceTest, mechanism: api.Mechanism, runs: int, delta: float, confidence: float, rng: np.random.Generator
 ) -> float:
     """The epsilon that the test's errors in so many new runs with the person, and as many without, show."""
     without, along = (
@@ -307,7 +293,7 @@ def estimate_epsilon(
     return from_errors((test.alarms(along), runs), (test.alarms(without), runs), delta, confidence)
 
 
-def _best(without: Floats, along: Floats, delta: float) -> tuple[float, tuple[int, int, float]]:
+def _best(without: api.Floats, along: api.Floats, delta: float) -> tuple[float, tuple[int, int, float]]:
     """The column, sign and threshold that separate the two samples best, and roughly the epsilon they show."""
     best, chosen = -math.inf, (0, 1, 0.0)
     for column in range(without.shape[1]):
@@ -321,7 +307,7 @@ def _best(without: Floats, along: Floats, delta: float) -> tuple[float, tuple[in
     return best, chosen
 
 
-def _thresholds(values: Floats) -> Floats:
+def _thresholds(values: api.Floats) -> api.Floats:
     """Lines between the values, at most so many."""
     apart = np.unique(values)
     middles = (apart[1:] + apart[:-1]) / 2
@@ -340,7 +326,7 @@ def _approximate_epsilon(caught: tuple[int, int], alarms: tuple[int, int], delta
 
 
 def one_run(
-    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+    options: Distinguish, release: api.Release, known: api.AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
     """The epsilon shown by guessing, from one release, who of `plan.runs` people with records of their own was there.
 
@@ -352,10 +338,10 @@ def one_run(
     assert known.mechanism is not None
     k, beta, _ = builder_parameters(release)
     rng = np.random.default_rng(known.seed)
-    canaries = make_table(known.schema, _random_people(known.schema, plan.runs, rng))
+    canaries = api.make_table(known.schema, _random_people(known.schema, plan.runs, rng))
     there = rng.random(len(canaries)) < 0.5
     others = round(k / beta)
-    made = Table(known.schema, canaries.frame, others + there.astype(np.int64))
+    made = api.Table(known.schema, canaries.frame, others + there.astype(np.int64))
     thought = _membership_scores(known.mechanism(made, rng), canaries, others)
     order = np.argsort(thought, kind="stable")
     part = max(len(canaries) // 4, 1)
@@ -365,7 +351,7 @@ def one_run(
     return EpsilonEstimate(shown, *items, plan.runs, plan.at_best)
 
 
-def _random_people(schema: Schema, many: int, rng: np.random.Generator) -> pd.DataFrame:
+def _random_people(schema: api.Schema, many: int, rng: np.random.Generator) -> pd.DataFrame:
     """Different people, drawn from the domains."""
     columns: dict[str, Any] = {}
     for column in schema.columns:
@@ -377,7 +363,7 @@ def _random_people(schema: Schema, many: int, rng: np.random.Generator) -> pd.Da
     return pd.DataFrame(columns)
 
 
-def _membership_scores(release: Release, canaries: Table, others: int) -> Floats:
+def _membership_scores(release: api.Release, canaries: api.Table, others: int) -> api.Floats:
     """For each of the people how many more are shown with them than the others are, over all trees."""
     codes = canaries.codes(release.target)
     total = np.zeros(len(canaries))

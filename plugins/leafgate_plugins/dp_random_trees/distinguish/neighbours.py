@@ -39,7 +39,8 @@ def neighbouring_tables(
     are also as many of two classes who are all alike, so that the person decides which class is the commonest.
     """
     here, there = _extreme_record(schema, first=True), _extreme_record(schema, first=False)
-    n, more = _rounding_sizes(k, beta)
+    # so many people that one more makes the kept part, rounded down or to the nearest, one more
+    n, more = max(round((k + 1) / beta) - 1, 1), max(int((k + 0.5) / beta), 1)
     subsets = [{**there, **{name: here[name] for name in names}} for names in _subsets(schema, depth)]
     last = {**here, schema.target.name: schema.classes[-1]}
     stories: list[tuple[str, Rows, Row]] = [
@@ -53,11 +54,6 @@ def neighbouring_tables(
         instead = [(there, 1)] if replaced else []
         tables = (_make_table(schema, rows) for rows in ([*others, *instead], [*others, (person, 1)], [(person, 1)]))
         yield NeighbouringTables(name, *tables)
-
-
-def _rounding_sizes(k: int, beta: float) -> tuple[int, int]:
-    """About so many people that k are kept, when one more makes the kept part round to one more: down, and nearest."""
-    return max(round((k + 1) / beta) - 1, 1), max(int((k + 0.5) / beta), 1)
 
 
 def _extreme_record(schema: Schema, *, first: bool) -> dict[str, Any]:

@@ -15,18 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttributeBelief,
-    AuditorOnly,
-    InconclusiveError,
-    PredictionOracle,
-    Release,
-    Schema,
-    Table,
-    Targets,
-    lazy,
-)
+from leafgate import api
 from leafgate_plugins.inference.attributes.counting import occurring_bins
 from leafgate_plugins.inference.attributes.targets import InputAttack
 from leafgate_plugins.inference.game import own_classes
@@ -39,7 +28,7 @@ if TYPE_CHECKING:
     from leafgate.algorithms.feasible import Domain
     from leafgate.api import Column, Floats, Leaf, Mask, Node
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
 
 MAX_REACHED = 20_000_000
 """Up to so many combinations of a person, a value and a leaf that she reaches with it are listed for one tree."""
@@ -81,13 +70,13 @@ class LeafConstraints(InputAttack):
     )
 
     def conclude(
-        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
-    ) -> AttributeBelief:
+        self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge, targets: api.Targets
+    ) -> api.AttributeBelief:
         from leafgate.algorithms.exclusion import absence_probability
         from leafgate_plugins.inference.attributes.imputation import impute
 
-        if isinstance(source, PredictionOracle):
-            raise InconclusiveError("answers publish no leaves", remedy="give the attack `access: file`")
+        if isinstance(source, api.PredictionOracle):
+            raise api.InconclusiveError("answers publish no leaves", remedy="give the attack `access: file`")
         out_of_bag = absence_probability(
             source, people=targets.table_size, at_least=1, weighted=targets.training_weighted
         )
@@ -97,7 +86,9 @@ class LeafConstraints(InputAttack):
         return _belief_of_all_rows(source, known.schema, targets, prior)
 
 
-def _belief_of_all_rows(release: Release, schema: Schema, targets: Targets, prior: Floats) -> AttributeBelief:
+def _belief_of_all_rows(
+    release: api.Release, schema: api.Schema, targets: api.Targets, prior: Floats
+) -> api.AttributeBelief:
     """What follows from trees that were trained on all rows: proofs."""
     by_leaves, by_counts = possible_values(release, schema, targets)
     only = _only_value(by_counts)
@@ -107,20 +98,20 @@ def _belief_of_all_rows(release: Release, schema: Schema, targets: Targets, prio
     evidence = {
         "trees": len(release.fitted_trees),
         "trained_on": "all rows",
-        "proved_by_leaves": AuditorOnly([of_leaves for of_leaves, _, _ in by_group]),
-        "proved_by_counting": AuditorOnly([of_both - of_leaves for of_leaves, of_both, _ in by_group]),
-        "contradicted": AuditorOnly([contradictions for _, _, contradictions in by_group]),
+        "proved_by_leaves": api.AuditorOnly([of_leaves for of_leaves, _, _ in by_group]),
+        "proved_by_counting": api.AuditorOnly([of_both - of_leaves for of_leaves, of_both, _ in by_group]),
+        "contradicted": api.AuditorOnly([contradictions for _, _, contradictions in by_group]),
     }
     if targets.set_apart is not None:
         number = targets.set_apart.total_weight
-        evidence["not_judged"] = AuditorOnly(f"{number} people with missing cells that hardly anybody has")
+        evidence["not_judged"] = api.AuditorOnly(f"{number} people with missing cells that hardly anybody has")
     name = targets.secret.name
-    return AttributeBelief(name, restricted(prior, by_counts), certain=only, evidence=evidence)
+    return api.AttributeBelief(name, restricted(prior, by_counts), certain=only, evidence=evidence)
 
 
 def _belief_of_bootstraps(
-    release: Release, schema: Schema, targets: Targets, prior: Floats, out_of_bag: float
-) -> AttributeBelief:
+    release: api.Release, schema: api.Schema, targets: api.Targets, prior: Floats, out_of_bag: float
+) -> api.AttributeBelief:
     """What follows from trees that were each trained on a bootstrap: no proof of anybody."""
     from leafgate.algorithms.exclusion import exclusion_p_values
 
@@ -133,14 +124,14 @@ def _belief_of_bootstraps(
     evidence = {
         "trees": trees,
         "trained_on": "bootstraps",
-        "out_of_bag": AuditorOnly(out_of_bag),
-        "one_value_above_p_0.001": AuditorOnly([int(group.sum()) for group in nearly]),
+        "out_of_bag": api.AuditorOnly(out_of_bag),
+        "one_value_above_p_0.001": api.AuditorOnly([int(group.sum()) for group in nearly]),
     }
     posterior = _reweighted(prior, ratios[excluding].mean(axis=2))
-    return AttributeBelief(targets.secret.name, posterior, evidence=evidence)
+    return api.AttributeBelief(targets.secret.name, posterior, evidence=evidence)
 
 
-def _first(targets: Targets) -> int:
+def _first(targets: api.Targets) -> int:
     return len(targets.groups[0])
 
 
@@ -240,7 +231,7 @@ class Reached:
     leaves: tuple[Leaf, ...]
 
 
-def reachable_leaves(tree: Node, people: Table, schema: Schema, secret: Column) -> Reached:
+def reachable_leaves(tree: Node, people: api.Table, schema: api.Schema, secret: Column) -> Reached:
     """The leaves that each person can reach with each value of the secret, whatever unknown columns hold.
 
     The tests on a path bound each column separately. So somebody reaches a leaf with a value just if the known cells
@@ -271,7 +262,7 @@ def reachable_leaves(tree: Node, people: Table, schema: Schema, secret: Column) 
         tree_leaves += () if leaf is None else (leaf,)
         listed += len(rows) * len(values)
         if listed > MAX_REACHED:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 f"people can reach the leaves of one tree in more than {MAX_REACHED:,} ways",
                 remedy="state fewer people in `knows: {candidates: ...}`, or that the adversary knows more columns",
             )
@@ -291,7 +282,7 @@ def _without_repetitions(reached: Reached, n_values: int) -> Reached:
 
 
 def _regions(
-    tree: Node, people: Table, schema: Schema, secret: Column
+    tree: Node, people: api.Table, schema: api.Schema, secret: Column
 ) -> Iterator[tuple[Leaf | None, NDArray[np.int64], Mask]]:
     """For each leaf, and for each way to reach none (None), who gets there, and with which values of the secret."""
     from leafgate.algorithms.feasible import branch_domains, unrouted_values
@@ -348,13 +339,13 @@ class _People:
     stands for a missing class, which leaves do not count.
     """
 
-    table: Table
-    schema: Schema
+    table: api.Table
+    schema: api.Schema
     secret: Column
     classes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, tables: Sequence[Table], schema: Schema, secret: Column) -> _People:
+    def of(cls, tables: Sequence[api.Table], schema: api.Schema, secret: Column) -> _People:
         """The people of tables with equal columns."""
         columns = tables[0].schema
         frame = pd.DataFrame(
@@ -364,7 +355,7 @@ class _People:
             },
             index=range(sum(map(len, tables))),
         )
-        people = Table(columns, frame, np.ones(len(frame), dtype=np.int64))
+        people = api.Table(columns, frame, np.ones(len(frame), dtype=np.int64))
         if schema.target.name in columns:
             return cls(people, schema, secret, own_classes(people, schema)[:, None])
         n_classes = len(schema.classes) + schema.target.missing
@@ -382,7 +373,7 @@ class _People:
     def reach(self, tree: Node) -> Reached:
         return reachable_leaves(tree, self.table, self.schema, self.secret)
 
-    def remaining(self, reached: Reached, release: Release) -> Mask:
+    def remaining(self, reached: Reached, release: api.Release) -> Mask:
         """Which values and classes a tree does not exclude: shape (n_people, n_values, n_classes of each)."""
         from leafgate.algorithms.exclusion import absent_classes
 
@@ -396,7 +387,7 @@ class _People:
 
 
 def excluding_by_value(
-    release: Release, schema: Schema, targets: Targets
+    release: api.Release, schema: api.Schema, targets: api.Targets
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many trees of the release exclude each value of each target, and of each auxiliary person.
 
@@ -405,9 +396,9 @@ def excluding_by_value(
         one where the class is known. And shape (n_auxiliary, n_values), with the own class.
     """
     known = {column.name for column in targets.groups[0].schema.columns} | {schema.target.name}
-    columns = Schema(tuple(column for column in targets.auxiliary.schema.columns if column.name in known))
+    columns = api.Schema(tuple(column for column in targets.auxiliary.schema.columns if column.name in known))
     names = [column.name for column in columns.columns]
-    auxiliary = Table(columns, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
+    auxiliary = api.Table(columns, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
     counted = []
     for tables in (targets.groups, (auxiliary,)):
         people = _People.of(tables, schema.with_column(targets.secret), targets.secret)
@@ -418,7 +409,7 @@ def excluding_by_value(
     return counted[0], counted[1][:, :, 0]
 
 
-def possible_values(release: Release, schema: Schema, targets: Targets) -> tuple[Mask, Mask]:
+def possible_values(release: api.Release, schema: api.Schema, targets: api.Targets) -> tuple[Mask, Mask]:
     """Which values of the secret trees that were trained on all rows leave possible, if the targets are in the table.
 
     Args:
@@ -501,7 +492,9 @@ def _within(reached: Reached, group: NDArray[np.int64]) -> Reached:
     return Reached(reached.person[mine] - first, reached.value[mine], reached.leaf[mine], reached.leaves)
 
 
-def _counts_of(reached: Reached, tree: Node, classes: Sequence[str], targets: Targets, schema: Schema) -> Floats:
+def _counts_of(
+    reached: Reached, tree: Node, classes: Sequence[str], targets: api.Targets, schema: api.Schema
+) -> Floats:
     """How many people of each class leaves count, but for those who are set apart: shape (n_leaves, n_classes)."""
     counts = np.array([[float((leaf.counts or {}).get(name, 0)) for name in classes] for leaf in reached.leaves])
     counts = counts.reshape(-1, len(classes))

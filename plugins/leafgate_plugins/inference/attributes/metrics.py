@@ -15,24 +15,8 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
+from leafgate import api
 from leafgate.algorithms.intervals import Estimate, upper_bound_of_all
-from leafgate.api import (
-    UNPLANTED,
-    AttributeBelief,
-    AuditorOnly,
-    InconclusiveError,
-    OpenProbability,
-    Policy,
-    PositiveInt,
-    Public,
-    ReleaseAtMost,
-    Score,
-    ScoringContext,
-    Targets,
-    Unit,
-    UnreadableError,
-    lazy,
-)
 from leafgate.errors import nearest_name
 from leafgate_plugins.inference.attributes.leaks import (
     MEASURES,
@@ -48,11 +32,9 @@ from leafgate_plugins.inference.power import SEEN_PART, power_problem, repeat_on
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.api import Codes, Floats, Mask
-
-    Posterior = Floats
+    Posterior = api.Floats
 else:
-    np = lazy("numpy")
+    np = api.lazy("numpy")
 
 QUICK_REPEATS = 3
 """How many times a leak is planted, and must be seen each time, while the smallest one that is seen is sought."""
@@ -70,14 +52,14 @@ MEASURE_WORDS: dict[Measure, str] = {
 }
 
 
-def imputed(targets: Targets, seed: int) -> Posterior:
+def imputed(targets: api.Targets, seed: int) -> Posterior:
     """The posterior of each target without the model: shape (n_targets, n_values)."""
     from leafgate_plugins.inference.attributes.imputation import impute
 
     return np.asarray(impute(targets, seed).posterior, dtype=float)
 
 
-def determining_columns(case: ScoringContext, targets: Targets) -> tuple[str, ...]:
+def determining_columns(case: api.ScoringContext, targets: api.Targets) -> tuple[str, ...]:
     """The columns known of the targets of which the secret is a function, among all people; empty where there are none.
 
     Args:
@@ -95,19 +77,19 @@ def determining_columns(case: ScoringContext, targets: Targets) -> tuple[str, ..
 
 
 @dataclass(frozen=True)
-class Asked:
+class TargetBelief:
     """A belief about targets beside the truth; `named` is the value that a positive predictive value is of, if any."""
 
-    case: ScoringContext
+    case: api.ScoringContext
     named: str | None = None
 
     @cached_property
-    def belief(self) -> AttributeBelief:
+    def belief(self) -> api.AttributeBelief:
         """What the attack believes."""
-        return self.case.require_belief(AttributeBelief)
+        return self.case.require_belief(api.AttributeBelief)
 
     @cached_property
-    def targets(self) -> Targets:
+    def targets(self) -> api.Targets:
         """The people of whom the column is asked."""
         return self.case.known.targets[self.belief.secret]
 
@@ -118,15 +100,17 @@ class Asked:
         if self.named is None or self.named in domain:
             return None if self.named is None else domain.index(self.named)
         remedy = "let `of` name an attack on the column whose `value` it is"
-        raise InconclusiveError("the `value` of the limit is no value of the column that is inferred", remedy=remedy)
+        raise api.InconclusiveError(
+            "the `value` of the limit is no value of the column that is inferred", remedy=remedy
+        )
 
     @cached_property
-    def in_table(self) -> Mask:
+    def in_table(self) -> api.Mask:
         """Who of them is in the table: shape (n_targets,)."""
         return np.asarray(self.case.membership.in_table, dtype=bool)
 
     @cached_property
-    def truth(self) -> Codes:
+    def truth(self) -> api.Codes:
         """The position of each one's value: shape (n_targets,)."""
         return np.asarray(self.case.membership.secrets[self.belief.secret])
 
@@ -160,7 +144,7 @@ class Asked:
         return determining_columns(self.case, self.targets)
 
 
-class AttributeLeak(ReleaseAtMost):
+class AttributeLeak(api.ReleaseAtMost):
     """How much more an attack infers of a column than imputation without the model, judged by its interval."""
 
     use: Literal["attribute_leak"] = "attribute_leak"
@@ -169,19 +153,21 @@ class AttributeLeak(ReleaseAtMost):
         description="What is compared: the share of people whose most probable value is right (`accuracy`), that of "
         "the people of whom an attack is surest (`ppv`), or the Matthews correlation (`mcc`).",
     )
-    top: PositiveInt = Field(default=100, description="Of `ppv`: the number of people of whom the attack is surest.")
+    top: api.PositiveInt = Field(
+        default=100, description="Of `ppv`: the number of people of whom the attack is surest."
+    )
     value: str | None = Field(
         default=None,
         description="Of `ppv`: count who has this value (of a number a bin, as `[0, 10)`) among those most surely "
         "said to; by default each one's most probable value.",
     )
-    confidence: OpenProbability = Field(
+    confidence: api.OpenProbability = Field(
         default=0.95,
         description="The confidence that the intervals of all limits on inferred columns hold together.",
     )
 
     policy_example = "at_most: 0.05"
-    judges = frozenset({AttributeBelief})
+    judges = frozenset({api.AttributeBelief})
     threat_model = "Whatever the attack it judges assumes."
     formula = (
         "the larger of two leaks: measure(attack) - measure(imputation) for people of the table; and that"
@@ -205,7 +191,7 @@ class AttributeLeak(ReleaseAtMost):
             raise ValueError("only `measure: ppv` is of one `value`; leave `value` out")
         return self
 
-    def missing_requirements(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: api.Policy) -> str:
         """That no column which may be inferred has the value, where that is so."""
         domains = [each.domain for each in policy.data.columns.values() if {"private", "sensitive"} & set(each.roles)]
         known = {value for domain in domains for value in domain}
@@ -214,34 +200,34 @@ class AttributeLeak(ReleaseAtMost):
         hint = nearest_name(self.value, known, "name a value of the secret")
         return f"{self.value!r} is no value of a column that may be inferred ({hint})"
 
-    def public_in(self, case: ScoringContext) -> Public:
+    def public_in(self, case: api.ScoringContext) -> api.Public:
         """Nothing bounds how far one person moves a Matthews correlation: it cannot be rounded for the public."""
         return "verdict" if self.measure == "mcc" else self.public
 
-    def score(self, case: ScoringContext) -> Score:
-        asked, error = Asked(case, self.value), (1 - self.confidence) / case.comparisons
+    def score(self, case: api.ScoringContext) -> api.Score:
+        asked, error = TargetBelief(case, self.value), (1 - self.confidence) / case.comparisons
         table, control = asked.groups
         if not len(table) or not len(control):
-            raise InconclusiveError("there are no targets in the table, or none in the control")
+            raise api.InconclusiveError("there are no targets in the table, or none in the control")
         leaks = leaks_of(self.measure, table, control, self.top, error)
         value, low, high = leaks.larger
         if asked.determined_by:
             low = min(low, self.bound)  # imputation could know the value, so that no gain is claimed
         columns, smallest = self._columns(asked), smallest_detectable(self, asked, leaks.larger, error)
         evidence = {
-            "columns": AuditorOnly(columns),
-            "leaks": AuditorOnly({name: leak.document() for name, leak in leaks._asdict().items()}),
-            "without_identical": AuditorOnly(self._without_identical(asked, error)),
-            "people_asked": AuditorOnly({"table": len(table), "control": len(control)}),
+            "columns": api.AuditorOnly(columns),
+            "leaks": api.AuditorOnly({name: leak.document() for name, leak in leaks._asdict().items()}),
+            "without_identical": api.AuditorOnly(self._without_identical(asked, error)),
+            "people_asked": api.AuditorOnly({"table": len(table), "control": len(control)}),
             "measure": self.measure,
             **({"top": self.top} if self.measure == "ppv" else {}),
             **({"of_value": self.value} if self.value is not None else {}),
-            "determined_by": AuditorOnly(list(asked.determined_by)),
-            "smallest_detectable": AuditorOnly(smallest),
-            "says": AuditorOnly(self._words(asked, columns, leaks, smallest)),
+            "determined_by": api.AuditorOnly(list(asked.determined_by)),
+            "smallest_detectable": api.AuditorOnly(smallest),
+            "says": api.AuditorOnly(self._words(asked, columns, leaks, smallest)),
         }
         insufficient = leak_power_problem(self, asked, error) if self.holds(high) else ""
-        return Score(
+        return api.Score(
             value,
             interval=(low, high),
             insufficient=insufficient,
@@ -251,11 +237,11 @@ class AttributeLeak(ReleaseAtMost):
             evidence=evidence,
         )
 
-    def top_of(self, asked: Asked) -> int:
+    def top_of(self, asked: TargetBelief) -> int:
         """Of how many people the positive predictive value is, at most all of each group."""
         return min(self.top, *map(len, asked.groups))
 
-    def _sensitivity(self, asked: Asked) -> float:
+    def _sensitivity(self, asked: TargetBelief) -> float:
         """The most by which one person of the table or the control moves the larger leak; 0 where nothing bounds it.
 
         A person counts for both the attack and the imputation, and may move from one group to the other. The release
@@ -267,7 +253,7 @@ class AttributeLeak(ReleaseAtMost):
         sizes = [min([*sizes, self.top])] * 2 if self.measure == "ppv" else sizes
         return math.fsum(2 / size for size in sizes)
 
-    def _without_identical(self, asked: Asked, error: float) -> dict[str, float]:
+    def _without_identical(self, asked: TargetBelief, error: float) -> dict[str, float]:
         """The leak over those people of the control who are identical to nobody in the table; it is not judged.
 
         The model says of them what it says of people in the table. Empty where everybody in the control is identical.
@@ -278,7 +264,7 @@ class AttributeLeak(ReleaseAtMost):
         leaks = leaks_of(self.measure, asked.groups[0], others, self.top, error)
         return {**leaks.over_control.document(), "control": len(others)}
 
-    def _columns(self, asked: Asked) -> dict[str, dict[str, float]]:
+    def _columns(self, asked: TargetBelief) -> dict[str, dict[str, float]]:
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
         table, control = asked.groups
         top = self.top_of(asked)
@@ -298,7 +284,9 @@ class AttributeLeak(ReleaseAtMost):
             },
         }
 
-    def _words(self, asked: Asked, columns: dict[str, dict[str, float]], leaks: Leaks, smallest: float | None) -> str:
+    def _words(
+        self, asked: TargetBelief, columns: dict[str, dict[str, float]], leaks: Leaks, smallest: float | None
+    ) -> str:
         """The columns, both leaks and which leaks the attack would see, for auditors."""
         table, control = asked.groups
         numbers = {name: f"{column[self.measure]:.3g}" for name, column in columns.items()}
@@ -342,11 +330,11 @@ NAME_STRONGER = (
     "The owner of the policy may judge this limit by an attack that sees more (`of`), such as `likelihood` with "
     "`calibration: members`; or name more people in data.control."
 )
-REMEDIES = {UNPLANTED: NAME_REPEATING, UNBREAKABLE: LIMIT_RARE_VALUES, UNSEEN: NAME_STRONGER}
+REMEDIES = {api.UNPLANTED: NAME_REPEATING, UNBREAKABLE: LIMIT_RARE_VALUES, UNSEEN: NAME_STRONGER}
 BELOW_CHANCE = "the limit is not above 0, which an attack reaches that learns nothing, so no leak is as small"
 
 
-def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng: np.random.Generator) -> Mask:
+def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng: np.random.Generator) -> api.Mask:
     """Some people such that an attack which knows just their values has a gain over imputation of this size.
 
     As few as that needs, in random order, of those whom the imputation gets wrong; all of these where an attack that
@@ -367,7 +355,7 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
     known = guesses[np.arange(len(people)), people.truth] & (guesses.sum(axis=1) == 1)
     order = rng.permutation(np.arange(len(people)) if measure == "ppv" else np.flatnonzero(~known))
 
-    def leaking(number: int) -> Mask:
+    def leaking(number: int) -> api.Mask:
         mask = np.zeros(len(people), dtype=bool)
         mask[order[:number]] = True
         return mask
@@ -378,7 +366,7 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
     return leaking(bisect_left(range(len(order)), size - ROUNDING, key=gained))
 
 
-def gain_of_knowing(measure: Measure, top: int, people: Beliefs, known: Mask) -> float:
+def gain_of_knowing(measure: Measure, top: int, people: Beliefs, known: api.Mask) -> float:
     """What an attack that knows the values of some people, and nothing else, gains over imputation.
 
     Args:
@@ -395,7 +383,7 @@ def gain_of_knowing(measure: Measure, top: int, people: Beliefs, known: Mask) ->
     return knowing - imputed
 
 
-def planted_posterior(belief: AttributeBelief, values: Codes, leaking: Mask, repetition: int) -> Posterior:
+def planted_posterior(belief: api.AttributeBelief, values: api.Codes, leaking: api.Mask, repetition: int) -> Posterior:
     """What the attack believes where the values of some people leak; InconclusiveError where it cannot say it.
 
     Args:
@@ -406,17 +394,17 @@ def planted_posterior(belief: AttributeBelief, values: Codes, leaking: Mask, rep
     """
     plant = belief.planted
     if plant is None:
-        raise InconclusiveError(UNPLANTED)
+        raise api.InconclusiveError(api.UNPLANTED)
     numbers = repeat_on_leak(lambda: np.array(plant(values.copy(), leaking.copy(), repetition), dtype=float))
     if numbers.shape != np.shape(belief.posterior):
-        raise InconclusiveError(f"the attack returns no posterior of {len(values)} people on a planted leak")
+        raise api.InconclusiveError(f"the attack returns no posterior of {len(values)} people on a planted leak")
     proper = np.isfinite(numbers).all() and (numbers >= 0).all()
     if not proper or (np.abs(numbers.sum(axis=1) - 1) > POSTERIOR_TOLERANCE).any():
-        raise InconclusiveError("the attack returns a posterior that is no distribution on a planted leak")
+        raise api.InconclusiveError("the attack returns a posterior that is no distribution on a planted leak")
     return numbers
 
 
-def planted_leak(metric: AttributeLeak, asked: Asked, size: float, error: float, repetition: int) -> Estimate:
+def planted_leak(metric: AttributeLeak, asked: TargetBelief, size: float, error: float, repetition: int) -> Estimate:
     """The larger leak that the attack shows where one of this size is planted.
 
     Values of all targets are drawn from the imputation's posterior, so that other columns say of them what they say of
@@ -436,13 +424,13 @@ def planted_leak(metric: AttributeLeak, asked: Asked, size: float, error: float,
     return leaks_of(metric.measure, people.where(in_table), people.where(~in_table), metric.top, error).larger
 
 
-def largest_leak(metric: AttributeLeak, asked: Asked) -> float:
+def largest_leak(metric: AttributeLeak, asked: TargetBelief) -> float:
     """What an attack that knows everything would gain over imputation for people of the table."""
     people = asked.groups[0]
     return gain_of_knowing(metric.measure, metric.top_of(asked), people, np.ones(len(people), dtype=bool))
 
 
-def leak_power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
+def leak_power_problem(metric: AttributeLeak, asked: TargetBelief, error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
     Where no tree tests the column there is no leak. Elsewhere the attack sees it where the interval is above 0, so that
@@ -471,7 +459,7 @@ def leak_power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str
     return UNBREAKABLE if problem and not is_possible else problem
 
 
-def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, error: float) -> float | None:
+def smallest_detectable(metric: AttributeLeak, asked: TargetBelief, leak: Estimate, error: float) -> float | None:
     """The smallest of some sizes such that the attack sees that there is a leak; None where it sees none.
 
     Where a leak is planted, nothing else makes the attack differ from imputation. What the audited model says of people
@@ -493,7 +481,7 @@ def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, err
     sizes = [size for size in LEAK_SIZES if leak.value - leak.low < size <= largest]
     try:
         first = bisect_left(range(len(sizes)), True, key=lambda index: is_seen(sizes[index]))
-    except InconclusiveError:
+    except api.InconclusiveError:
         return None
     return sizes[first] if first < len(sizes) else None
 
@@ -501,18 +489,18 @@ def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, err
 # --- Certain people ---
 
 
-class AttributeCertain(ReleaseAtMost):
+class AttributeCertain(api.ReleaseAtMost):
     """The number of people in the table whose value of a column the release proves: a limit on single people."""
 
     use: Literal["attribute_certain"] = "attribute_certain"
-    confidence: OpenProbability = Field(
+    confidence: api.OpenProbability = Field(
         default=0.95,
         description="The confidence that the intervals of all limits on inferred columns hold together.",
     )
 
     policy_example = "at_most: 0"
-    judges = frozenset({AttributeBelief})
-    unit = Unit.PEOPLE
+    judges = frozenset({api.AttributeBelief})
+    unit = api.Unit.PEOPLE
     threat_model = "Whatever the attack it judges assumes; the adversary knows who is in the table."
     formula = "targets in the table for whom the release excludes all values but one; at most: as many of all people"
     scale = "from 0"
@@ -520,10 +508,10 @@ class AttributeCertain(ReleaseAtMost):
     plain_failure = "the release proves {secret} of single people in the table"
     source = "counting; the interval by Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404"
 
-    def score(self, case: ScoringContext) -> Score:
-        asked = Asked(case)
+    def score(self, case: api.ScoringContext) -> api.Score:
+        asked = TargetBelief(case)
         if asked.belief.certain is None:
-            raise UnreadableError("the attack proves no values")
+            raise api.UnreadableError("the attack proves no values")
         certain, in_table = np.asarray(asked.belief.certain), asked.in_table
         proved, right = certain >= 0, certain == asked.truth
         people, members = int(case.table.persons.sum()), int(in_table.sum())
@@ -534,20 +522,20 @@ class AttributeCertain(ReleaseAtMost):
         on_control = proved & ~in_table
         insufficient = NOT_ALL_ASKED if members < people and self.holds(count) and not self.holds(high) else ""
         evidence = {
-            "proved": AuditorOnly(count),
-            "proved_rightly": AuditorOnly(true_count),
-            "proved_and_imputed": AuditorOnly(int((proved & in_table & asked.everybody.imputation_right).sum())),
-            "on_control": AuditorOnly(
+            "proved": api.AuditorOnly(count),
+            "proved_rightly": api.AuditorOnly(true_count),
+            "proved_and_imputed": api.AuditorOnly(int((proved & in_table & asked.everybody.imputation_right).sum())),
+            "on_control": api.AuditorOnly(
                 {
                     "people": int((~in_table).sum()),
                     "proved": int(on_control.sum()),
                     "right": int((on_control & right).sum()),
                 }
             ),
-            "people_asked": AuditorOnly(members),
-            "says": AuditorOnly(_certain_words(asked, proved, right)),
+            "people_asked": api.AuditorOnly(members),
+            "says": api.AuditorOnly(_certain_words(asked, proved, right)),
         }
-        return Score(
+        return api.Score(
             float(count),
             interval=(float(low), float(high)),
             insufficient=insufficient if true_count == count else WRONG_PROOF,
@@ -563,7 +551,7 @@ NOT_ALL_ASKED = (
 )
 
 
-def _certain_words(asked: Asked, proved: Mask, right: Mask) -> str:
+def _certain_words(asked: TargetBelief, proved: api.Mask, right: api.Mask) -> str:
     """Of how many people a value is proved, how often rightly, and whom imputation would guess, for auditors."""
     in_table = asked.in_table
     inside, outside = proved & in_table, proved & ~in_table

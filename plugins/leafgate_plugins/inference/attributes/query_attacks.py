@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttributeBelief,
-    InconclusiveError,
-    PositiveInt,
-    PredictionOracle,
-    Release,
-    Table,
-    Targets,
-    lazy,
-    report_progress,
-    require_installed,
-)
+from leafgate import api
 from leafgate_plugins.inference.attributes.targets import (
     InputAttack,
     answers_by_value,
@@ -43,10 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Floats, Mask
 
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
 
 DECIMALS = 12
 """Confidences that are equal to so many decimals are equal: means over trees are rounded in different ways."""
@@ -94,12 +81,12 @@ class Csmia(QueryAttack):
     source = "Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.1"
 
     def conclude(
-        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
-    ) -> AttributeBelief:
+        self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge, targets: api.Targets
+    ) -> api.AttributeBelief:
         require_class(targets, known.schema)
         answers = answers_by_value(source, targets, known.schema, known.seed)
         decisions = csmia_decisions(answers)
-        return AttributeBelief(
+        return api.AttributeBelief(
             targets.secret.name,
             csmia_posterior(decisions),
             planted=repeating(answers, known.seed, lambda leaky, _: csmia_posterior(csmia_decisions(leaky))),
@@ -119,11 +106,11 @@ class Decisions:
     """
 
     case: NDArray[np.int64]
-    chosen: Mask
-    lead: Floats
+    chosen: api.Mask
+    lead: api.Floats
 
 
-def gives_own_class(answers: Answers) -> Mask:
+def gives_own_class(answers: Answers) -> api.Mask:
     """Whether the model's label at each value is the person's class: shape (n, V).
 
     Where scores of several classes are the highest each of them is a label, so that the order of classes does not
@@ -163,7 +150,7 @@ def csmia_decisions(answers: Answers) -> Decisions:
     return Decisions(case, chosen, np.where(chosen.sum(axis=1) == 1, lead, 0.0))
 
 
-def csmia_posterior(decisions: Decisions) -> Floats:
+def csmia_posterior(decisions: Decisions) -> api.Floats:
     """A posterior in which the inferred value is the most probable one.
 
     Its probability orders people by the case, case 1 first, and within a case by the lead of the deciding confidence.
@@ -193,7 +180,7 @@ class Lomia(QueryAttack):
     """Infer the only value with which the label is right; a classifier trained on these people infers all others."""
 
     use: Literal["lomia"] = "lomia"
-    trees: PositiveInt = Field(
+    trees: api.PositiveInt = Field(
         10, description="Trees of the random forest, which learns from people with exactly one right value."
     )
     everybody: bool = Field(
@@ -210,16 +197,16 @@ class Lomia(QueryAttack):
     source = "Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.2"
 
     def conclude(
-        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
-    ) -> AttributeBelief:
+        self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge, targets: api.Targets
+    ) -> api.AttributeBelief:
         require_class(targets, known.schema)
-        require_installed("sklearn", "lomia", "scikit-learn", "sklearn")
+        api.require_installed("sklearn", "lomia", "scikit-learn", "sklearn")
         answers = answers_by_value(source, targets, known.schema, known.seed)
         columns = np.concatenate([known_cells(group) for group in targets.groups])
         shares, ranks = value_shares(targets), text_ranks(targets.secret)[: len(targets.secret.domain)]
         by_text = np.argsort(ranks)
 
-        def posterior(about: Answers, repetition: int) -> Floats:
+        def posterior(about: Answers, repetition: int) -> api.Floats:
             rng = coins(known.seed, LOMIA_STREAM, repetition)
             decided = lomia_decisions(about)
             ranked = np.where(decided >= 0, ranks[decided], -1)
@@ -229,7 +216,7 @@ class Lomia(QueryAttack):
             return believed[:, ranks]
 
         decided = lomia_decisions(answers)
-        return AttributeBelief(
+        return api.AttributeBelief(
             targets.secret.name,
             posterior(answers, 0),
             planted=repeating(answers, known.seed, lambda leaky, repetition: posterior(leaky, 1 + repetition)),
@@ -248,13 +235,13 @@ def lomia_decisions(answers: Answers) -> NDArray[np.int64]:
 
 def lomia_posterior(
     decided: NDArray[np.int64],
-    columns: Floats,
-    shares: Floats,
+    columns: api.Floats,
+    shares: api.Floats,
     rng: np.random.Generator,
     *,
     trees: int = 10,
     everybody: bool = False,
-) -> Floats:
+) -> api.Floats:
     """What the label-only attack believes of each person.
 
     Args:
@@ -319,8 +306,8 @@ class Likelihood(QueryAttack):
     )
 
     def conclude(
-        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
-    ) -> AttributeBelief:
+        self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge, targets: api.Targets
+    ) -> api.AttributeBelief:
         from leafgate_plugins.inference.attributes.imputation import impute
 
         require_class(targets, known.schema)
@@ -335,12 +322,12 @@ class Likelihood(QueryAttack):
         exponents = fit_exponents(imputed.auxiliary, log_scores(calibrating), truth, trained_on=trained)
         trust = exponents_of_deciding(log_scores(answers), exponents)
 
-        def posterior(leaky: Answers, repetition: int) -> Floats:
+        def posterior(leaky: Answers, repetition: int) -> api.Floats:
             """Answers that leak are trusted as those are by which the audited model would leak, and not better."""
             drawn = coins(known.seed, LIKELIHOOD_STREAM, 1 + repetition).choice(trust, size=len(targets))
             return weighed_by_scores(imputed.posterior, log_scores(leaky), drawn)
 
-        return AttributeBelief(
+        return api.AttributeBelief(
             targets.secret.name,
             likelihood_posterior(imputed.posterior, log_scores(answers), exponents),
             planted=repeating(answers, known.seed, posterior),
@@ -348,7 +335,7 @@ class Likelihood(QueryAttack):
         )
 
 
-def log_scores(answers: Answers) -> Floats:
+def log_scores(answers: Answers) -> api.Floats:
     """The logarithm of the score of each person's own class at each value, at least that of 0.001: shape (n, V).
 
     It is 0 for somebody whose class is missing, and where the model has no answer at any value.
@@ -358,13 +345,13 @@ def log_scores(answers: Answers) -> Floats:
     return np.where(silent[:, None], 0.0, np.log(np.clip(own, SMALLEST_SCORE, 1)))
 
 
-def bands(logs: Floats) -> NDArray[np.int64]:
+def bands(logs: api.Floats) -> NDArray[np.int64]:
     """The band of each person by how far the log scores differ over the values: shape (n,), from 0 to 5."""
     spread = logs.max(axis=1) - logs.min(axis=1)
     return np.asarray(np.searchsorted(np.array(BAND_EDGES), spread, side="right"), dtype=np.int64)
 
 
-def likelihood_posterior(imputed: Floats, logs: Floats, exponents: Floats) -> Floats:
+def likelihood_posterior(imputed: api.Floats, logs: api.Floats, exponents: api.Floats) -> api.Floats:
     """The imputed posterior, multiplied by the scores to the power of the exponent of the person's band.
 
     Args:
@@ -378,7 +365,7 @@ def likelihood_posterior(imputed: Floats, logs: Floats, exponents: Floats) -> Fl
     return weighed_by_scores(imputed, logs, exponents[bands(logs)])
 
 
-def weighed_by_scores(imputed: Floats, logs: Floats, powers: Floats) -> Floats:
+def weighed_by_scores(imputed: api.Floats, logs: api.Floats, powers: api.Floats) -> api.Floats:
     """The imputed posterior, multiplied by the scores to a power of each person's own.
 
     Args:
@@ -395,11 +382,11 @@ def weighed_by_scores(imputed: Floats, logs: Floats, powers: Floats) -> Floats:
     return np.where(same[:, None], imputed, posterior / posterior.sum(axis=1, keepdims=True))
 
 
-def exponents_of_deciding(logs: Floats, exponents: Floats) -> Floats:
+def exponents_of_deciding(logs: api.Floats, exponents: api.Floats) -> api.Floats:
     """The exponents of the people whose answers are far enough apart to decide of a value.
 
     A leak is in answers like these. A band that none of them is in may have the exponent 1 only because nobody bears it
-    out or contradicts it, so that it says nothing of the leaks that the attack would see.
+    out or contradicts it, so that it states nothing of the leaks that the attack would see.
 
     Args:
         logs: shape (n, V), `log_scores` of what the model answers about the targets.
@@ -412,7 +399,7 @@ def exponents_of_deciding(logs: Floats, exponents: Floats) -> Floats:
     return np.sort(exponents[band[band >= min(DECIDING_BAND, int(band.max(initial=0)))]])
 
 
-def fit_exponents(imputed: Floats, logs: Floats, truth: NDArray[np.int64], *, trained_on: bool) -> Floats:
+def fit_exponents(imputed: api.Floats, logs: api.Floats, truth: NDArray[np.int64], *, trained_on: bool) -> api.Floats:
     """How far a model's scores can be trusted on top of the imputation, by bands of how much they differ.
 
     In each band the exponent b maximises the likelihood of the true values under imputed(v) * score(v)^b, with a normal
@@ -446,7 +433,7 @@ def fit_exponents(imputed: Floats, logs: Floats, truth: NDArray[np.int64], *, tr
     return exponents
 
 
-def _lower_exponent(base: Floats, logs: Floats, truth: NDArray[np.int64], trained_on: bool) -> float:
+def _lower_exponent(base: api.Floats, logs: api.Floats, truth: NDArray[np.int64], trained_on: bool) -> float:
     """The exponent of one band: the posterior mode less a standard error, by bisection of the slope."""
     precision = float(logs.var(axis=1).mean()) if trained_on else PRIOR_PRECISION
     if precision == 0:
@@ -470,7 +457,7 @@ def _lower_exponent(base: Floats, logs: Floats, truth: NDArray[np.int64], traine
     return max(0.0, high - float(np.sqrt(information)) / (information + precision))
 
 
-def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
+def member_answers(known: api.AdversaryKnowledge, targets: api.Targets) -> Answers:
     """What models of the same kind answer about the auxiliary people on whom they were trained.
 
     The people are divided into two halves, of which each trains a model.
@@ -479,7 +466,7 @@ def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
         InconclusiveError: nobody knows how to train a model of the same kind.
     """
     if known.retrain is None:
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "calibration on members needs to train models of the same kind, and how that is done is not known",
             remedy="choose `calibration: others`, or name the estimator in `build: {trained_by: ...}`",
         )
@@ -488,13 +475,13 @@ def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
     scores = np.zeros((len(auxiliary), n_values, len(schema.classes)))
     as_targets, order = auxiliary_as_targets(targets), canonical_order(auxiliary)
     for number, part in enumerate(np.array_split(order[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL)):
-        report_progress(number, MEMBERS_PER_MODEL, "models")
+        api.report_progress(number, MEMBERS_PER_MODEL, "models")
         if not len(part):
             continue
         people = rows_of(as_targets, part)
         asked = [list(completions(people, targets, schema, value, known.seed)) for value in range(n_values)]
         frame = pd.concat([table.frame for tables in asked for table in tables], ignore_index=True)
-        query = Table(schema, frame, np.ones(len(frame), dtype=np.int64))
+        query = api.Table(schema, frame, np.ones(len(frame), dtype=np.int64))
         answered = np.nan_to_num(known.retrain(auxiliary.people_at(part), query, int(rng.integers(2**31))))
         scores[part] = answered.reshape(n_values, len(asked[0]), len(part), -1).mean(axis=1).transpose(1, 0, 2)
     return Answers(scores, own_classes(auxiliary, schema))

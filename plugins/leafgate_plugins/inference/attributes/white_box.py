@@ -5,22 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttributeBelief,
-    CategoricalSplit,
-    InconclusiveError,
-    Leaf,
-    NumericSplit,
-    PredictionOracle,
-    Release,
-    Schema,
-    Table,
-    Targets,
-    children,
-    columns_asked,
-    lazy,
-)
+from leafgate import api
 from leafgate.kernel.schema import bins_between
 from leafgate_plugins.inference.attributes.targets import InputAttack, class_is_known, repeating, value_shares
 from leafgate_plugins.inference.game import Answers, own_classes
@@ -30,10 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Column, Floats, Mask, Node
     from leafgate.kernel.schema import Value
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
 
 
 class Fredrikson(InputAttack):
@@ -50,10 +34,10 @@ class Fredrikson(InputAttack):
     source = "Fredrikson, Jha, Ristenpart, CCS 2015, doi:10.1145/2810103.2813677, section 4: white-box with counts"
 
     def conclude(
-        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
-    ) -> AttributeBelief:
-        if isinstance(source, PredictionOracle):
-            raise InconclusiveError("the attack reads the leaves of the trees", remedy="grant it `access: file`")
+        self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge, targets: api.Targets
+    ) -> api.AttributeBelief:
+        if isinstance(source, api.PredictionOracle):
+            raise api.InconclusiveError("the attack reads the leaves of the trees", remedy="grant it `access: file`")
         prior = value_shares(targets)
         classes = known.schema.classes if class_is_known(targets, known.schema) else ()
         numbers = [leaf_numbers(tree, classes, targets.auxiliary) for tree in source.trees]
@@ -67,7 +51,7 @@ class Fredrikson(InputAttack):
             posteriors.append(np.mean(by_tree, axis=0))
         even = Answers(np.full((len(targets), len(prior), 2), 0.5), np.zeros(len(targets), dtype=np.int64))
         everywhere = np.ones(len(prior))
-        return AttributeBelief(
+        return api.AttributeBelief(
             targets.secret.name,
             np.concatenate(posteriors),
             planted=repeating(
@@ -77,7 +61,7 @@ class Fredrikson(InputAttack):
         )
 
 
-def white_box_posterior(prior: Floats, consistent: Floats, by_value: Floats) -> Floats:
+def white_box_posterior(prior: api.Floats, consistent: api.Floats, by_value: api.Floats) -> api.Floats:
     """The posterior of the secret by the white-box attack with counts.
 
     Args:
@@ -98,7 +82,7 @@ def white_box_posterior(prior: Floats, consistent: Floats, by_value: Floats) -> 
     return np.asarray(np.where(total > 0, weights / np.where(total > 0, total, 1), prior))
 
 
-def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> Floats:
+def leaf_numbers(tree: api.Node, classes: tuple[str, ...], auxiliary: api.Table) -> api.Floats:
     """The share of the table's people who are in each leaf: of each class, and in all.
 
     Args:
@@ -118,7 +102,7 @@ def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> Floa
     from leafgate.algorithms.routing import route
 
     routed = route(tree, auxiliary)
-    leaves: tuple[Leaf, ...] = routed.leaves
+    leaves: tuple[api.Leaf, ...] = routed.leaves
     if all(leaf.counts is not None for leaf in leaves):
         parts = [[max(0.0, float((leaf.counts or {}).get(name, 0))) for name in classes] for leaf in leaves]
         sizes = [sum(max(0.0, float(count)) for count in (leaf.counts or {}).values()) for leaf in leaves]
@@ -130,7 +114,7 @@ def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> Floa
         ]
         sizes = reached.tolist()
     else:
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "the leaves publish neither counts nor shares of classes, which the attack weighs values by",
             remedy="it judges releases that publish counts; `likelihood` judges any",
         )
@@ -140,8 +124,8 @@ def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> Floa
 
 
 def consistent_shares(
-    tree: Node, people: Table, secret: Column, numbers: Floats, own: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
+    tree: api.Node, people: api.Table, secret: api.Column, numbers: api.Floats, own: NDArray[np.int64]
+) -> tuple[api.Floats, api.Floats]:
     """What the paper's estimator adds up: p of the leaves that known columns and a value leave possible.
 
     Args:
@@ -164,64 +148,66 @@ def consistent_shares(
     own = np.minimum(own, numbers.shape[1] - 1)
     nobody = people.without_rows
     _, by_value = _summed_over_leaves(tree, nobody, secret, numbers, own[:0])
-    hidden = columns_asked(tree) - {secret.name} - {column.name for column in people.schema.columns}
+    hidden = api.columns_asked(tree) - {secret.name} - {column.name for column in people.schema.columns}
     if secret.values is None or hidden:
         return _summed_over_leaves(tree, people, secret, numbers, own)[0], by_value
     return _of_one_leaf(tree, people, secret, numbers, own), by_value
 
 
-def _of_one_leaf(tree: Node, people: Table, secret: Column, numbers: Floats, own: NDArray[np.int64]) -> Floats:
+def _of_one_leaf(
+    tree: api.Node, people: api.Table, secret: api.Column, numbers: api.Floats, own: NDArray[np.int64]
+) -> api.Floats:
     """The shares of the own class, where each person reaches one leaf with each value: shape (n, V)."""
     from leafgate.algorithms.routing import route
 
-    schema = Schema((*people.schema.columns, secret))
+    schema = api.Schema((*people.schema.columns, secret))
     padded = np.vstack([numbers, np.zeros_like(numbers[:1])])  # the last row is of people whom no branch takes
     consistent = np.empty((len(people), len(secret.domain)))
     for code, value in enumerate(secret.domain):
         codes = np.full(len(people), -1 if value is None else code)
         cells = pd.Categorical.from_codes(codes, categories=pd.Index(secret.values or ()))
-        completed = Table(schema, people.frame.assign(**{secret.name: cells}), people.weight)
+        completed = api.Table(schema, people.frame.assign(**{secret.name: cells}), people.weight)
         consistent[:, code] = padded[route(tree, completed).leaf, own]
     return consistent
 
 
 def _summed_over_leaves(
-    tree: Node, people: Table, secret: Column, numbers: Floats, own: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
+    tree: api.Node, people: api.Table, secret: api.Column, numbers: api.Floats, own: NDArray[np.int64]
+) -> tuple[api.Floats, api.Floats]:
     """Both sums of `consistent_shares`, by going down every path that people and values may take."""
     from leafgate.algorithms.routing import split_rows
 
     n_values = len(secret.domain)
     consistent, by_value = np.zeros((len(people), n_values)), np.zeros(n_values)
-    waiting: list[tuple[Node, NDArray[np.int64], Mask]]
+    waiting: list[tuple[api.Node, NDArray[np.int64], api.Mask]]
     waiting = [(tree, np.arange(len(people)), np.ones(n_values, dtype=np.bool_))]
     leaf_number = 0
     while waiting:
         node, rows, possible = waiting.pop()
-        if isinstance(node, Leaf):
+        if isinstance(node, api.Leaf):
             if len(rows):
                 consistent[np.ix_(rows, possible)] += numbers[leaf_number, own[rows]][:, None]
             by_value[possible] += numbers[leaf_number, -1]
             leaf_number += 1
         elif node.column == secret.name:
-            sides = zip(children(node), values_of_children(node, secret), strict=True)
+            sides = zip(api.children(node), values_of_children(node, secret), strict=True)
             waiting.extend(reversed([(child, rows, possible & values) for child, values in sides]))
         elif len(rows) and node.column in people.schema:
             sent = list(split_rows(node, people, rows))
             waiting.extend(reversed([(child, some, possible) for child, some in sent]))
         else:
-            waiting.extend(reversed([(child, rows, possible) for child in children(node)]))
+            waiting.extend(reversed([(child, rows, possible) for child in api.children(node)]))
     return consistent, by_value
 
 
-def values_of_children(node: NumericSplit | CategoricalSplit, secret: Column) -> list[Mask]:
+def values_of_children(node: api.NumericSplit | api.CategoricalSplit, secret: api.Column) -> list[api.Mask]:
     """Which values, or bins, of the secret may go to each child of a test of the secret: shape (V,) for each.
 
     What lies outside all bins belongs to the first or to the last.
     """
-    if isinstance(node, CategoricalSplit):
+    if isinstance(node, api.CategoricalSplit):
         taken = np.array([_branch(node, value) for value in secret.domain])
-        return [taken == number for number in range(len(children(node)))]
+        return [taken == number for number in range(len(api.children(node)))]
     from leafgate.algorithms.feasible import largest_value_going_low
 
     edges = (-math.inf, *(secret.bins or ())[1:-1], math.inf)
@@ -229,7 +215,7 @@ def values_of_children(node: NumericSplit | CategoricalSplit, secret: Column) ->
     return [bins_between(edges, -math.inf, last), bins_between(edges, last, math.inf, open_low=True)]
 
 
-def _branch(node: CategoricalSplit, value: Value) -> int:
+def _branch(node: api.CategoricalSplit, value: Value) -> int:
     """The position of the child that takes a value; -1 if none does."""
     for number, branch in enumerate(node.branches):
         if value in branch.values:

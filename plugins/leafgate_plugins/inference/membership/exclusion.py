@@ -13,30 +13,18 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttackModel,
-    AuditorOnly,
-    Belief,
-    Candidates,
-    InconclusiveError,
-    MembershipBelief,
-    PredictionOracle,
-    Release,
-    lazy,
-)
+from leafgate import api
 from leafgate_plugins.inference.game import answers_about, candidates_of, own_classes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Mask, Node, Table
 else:
-    np = lazy("numpy")
+    np = api.lazy("numpy")
 
 
-class LeafExclusion(AttackModel):
+class LeafExclusion(api.AttackModel):
     """Exclude candidates whose leaf counts nobody of their class; no shadow model and no threshold is needed.
 
     Trees of all rows exclude for certain; how often bootstraps do so tests whether the candidate is in the table.
@@ -63,11 +51,11 @@ class LeafExclusion(AttackModel):
     )
     source = "leafgate; proved in the section on exclusion of the documentation of membership inference"
 
-    def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
+    def infer(self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge) -> list[api.Belief]:
         candidates = candidates_of(known)
-        trees = None if isinstance(source, PredictionOracle) else self._count_trees(source, candidates)
+        trees = None if isinstance(source, api.PredictionOracle) else self._count_trees(source, candidates)
         if trees is None and not self.zero_training_error:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "labels exclude nobody unless it is published that the model errs on nobody in the table",
                 remedy="state `zero_training_error: true` if it is, or give the attack `access: file`",
             )
@@ -75,18 +63,20 @@ class LeafExclusion(AttackModel):
         trees = ExcludingTrees(np.zeros(len(candidates), dtype=np.int64), 0) if trees is None else trees
         return [_belief(trees, wrong)]
 
-    def _count_trees(self, release: Release, candidates: Candidates) -> ExcludingTrees | None:
+    def _count_trees(self, release: api.Release, candidates: api.Candidates) -> ExcludingTrees | None:
         """The trees that exclude each candidate; None where they cannot, but wrong labels can."""
         try:
             out_of_bag = candidate_absence(release, candidates)
-        except InconclusiveError:
+        except api.InconclusiveError:
             if self.zero_training_error:
                 return None
             raise
         trees = release.trees if out_of_bag else release.fitted_trees
         return ExcludingTrees(excluding_trees(release, trees, candidates.table), len(trees), out_of_bag)
 
-    def _wrong_labels(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> Mask | None:
+    def _wrong_labels(
+        self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge
+    ) -> api.Mask | None:
         """Which candidates have another class than is predicted; None where that excludes nobody."""
         people = candidates_of(known).table
         if not self.zero_training_error:
@@ -111,16 +101,16 @@ class ExcludingTrees:
     out_of_bag: float = 0.0
 
 
-def _labels(source: Release | PredictionOracle, known: AdversaryKnowledge) -> NDArray[np.int64]:
+def _labels(source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge) -> NDArray[np.int64]:
     """The position of the class that the model predicts for each candidate; -1 where it predicts none."""
     from leafgate.algorithms.prediction import predict
 
-    if isinstance(source, PredictionOracle):
+    if isinstance(source, api.PredictionOracle):
         return answers_about(source, known).labels
     return predict(source, candidates_of(known).table)
 
 
-def _belief(trees: ExcludingTrees, wrong: Mask | None) -> MembershipBelief:
+def _belief(trees: ExcludingTrees, wrong: api.Mask | None) -> api.MembershipBelief:
     """What follows from the trees that exclude candidates, and from `wrong` labels, which exclude them for certain.
 
     Bootstraps prove nothing of anybody, so that `excluded` is None there; not a proof that nobody is excluded.
@@ -131,17 +121,17 @@ def _belief(trees: ExcludingTrees, wrong: Mask | None) -> MembershipBelief:
     scores = -trees.excluding - by_labels * (trees.trees + 1)
     if not trees.out_of_bag:
         by_trees = {"trees": trees.trees, "trained_on": "all rows"} if trees.trees else {}
-        return MembershipBelief(scores, excluded=scores < 0, evidence=by_trees)
+        return api.MembershipBelief(scores, excluded=scores < 0, evidence=by_trees)
     p_values = exclusion_p_values(trees.excluding, trees.trees, trees.out_of_bag)
-    return MembershipBelief(
+    return api.MembershipBelief(
         scores,
         excluded=wrong,
         exclusion_p_values=np.where(by_labels, 0.0, p_values),
-        evidence={"trees": trees.trees, "trained_on": "bootstraps", "out_of_bag": AuditorOnly(trees.out_of_bag)},
+        evidence={"trees": trees.trees, "trained_on": "bootstraps", "out_of_bag": api.AuditorOnly(trees.out_of_bag)},
     )
 
 
-def candidate_absence(release: Release, candidates: Candidates) -> float:
+def candidate_absence(release: api.Release, candidates: api.Candidates) -> float:
     """The probability, at most, that a candidate who is in the table is not among the rows that a tree was trained on.
 
     Args:
@@ -160,7 +150,7 @@ def candidate_absence(release: Release, candidates: Candidates) -> float:
     return absence_probability(release, people=size, at_least=fewest, weighted=weighted)
 
 
-def excluding_trees(release: Release, trees: Sequence[Node], people: Table) -> NDArray[np.int64]:
+def excluding_trees(release: api.Release, trees: Sequence[api.Node], people: api.Table) -> NDArray[np.int64]:
     """How many of the trees send each person to a leaf that counts nobody of the person's class.
 
     Args:

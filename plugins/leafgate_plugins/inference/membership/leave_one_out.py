@@ -16,17 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import Field
 
-from leafgate.api import (
-    AuditorOnly,
-    InconclusiveError,
-    PeopleCount,
-    ReleaseAtMost,
-    Score,
-    ScoringContext,
-    Table,
-    lazy,
-    report_progress,
-)
+from leafgate import api
 from leafgate_plugins.inference.game import UNLIKE, Answers, are_alike, coins, own_classes, rows_of, scores_about
 from leafgate_plugins.inference.membership.likelihood_ratios import logit
 from leafgate_plugins.inference.membership.side_by_side import side_by_side
@@ -35,11 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Floats
-
-    Retrain = Callable[[Table, Table, int], Floats]
+    Retrain = Callable[[api.Table, api.Table, int], api.Floats]
 else:
-    np = lazy("numpy")
+    np = api.lazy("numpy")
 
 Result = TypeVar("Result")
 
@@ -109,7 +97,7 @@ NAME_LIRA = (
 )
 
 
-class LeaveOneOut(ReleaseAtMost):
+class LeaveOneOut(api.ReleaseAtMost):
     """The largest influence of one person on the logit of the score of that person's class.
 
     A limit is kept only where all models of each table answer exactly alike, so that nothing is estimated.
@@ -147,18 +135,18 @@ class LeaveOneOut(ReleaseAtMost):
         "other answers of the model."
     )
 
-    def score(self, case: ScoringContext) -> Score:
+    def score(self, case: api.ScoringContext) -> api.Score:
         if case.known.retrain is None:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "models cannot be trained without one person: neither the algorithm nor the estimator is known",
                 remedy="name it in `build: {trained_by: {estimator: ..., parameters: ...}}`",
             )
         table = case.table.without_key
         if not table.counts_people:
-            raise InconclusiveError("one person cannot be left out where weights do not count people")
+            raise api.InconclusiveError("one person cannot be left out where weights do not count people")
         tried, single_outs = people_to_try(table, self.people, case.known.seed)
         if not len(tried):
-            raise InconclusiveError("nobody in the table has a class")
+            raise api.InconclusiveError("nobody in the table has a class")
         deadline = time.monotonic() + self.time_limit
         refits = Refits(case.known.retrain, table, tried, case.known.seed, deadline)
         found = influences(refits, self.seeds)
@@ -170,21 +158,23 @@ class LeaveOneOut(ReleaseAtMost):
         insufficient, remedy = "", ""
         if self.holds(value if interval is None else interval[0]):
             insufficient, remedy = self._insufficiency(found, case, table, wanted=len(tried))
-        return Score(
+        return api.Score(
             value,
             interval=interval,
             insufficient=insufficient,
             remedy=remedy,
             evidence={
-                "people_tried": AuditorOnly(PeopleCount(done)),
-                "single_outs_tried": AuditorOnly(PeopleCount(min(done, single_outs))),
-                "influences": AuditorOnly(_quantiles(found.own)),
-                "influences_of_others": AuditorOnly(_quantiles(found.of_others)),
-                "says": AuditorOnly(_words(found)),
+                "people_tried": api.AuditorOnly(api.PeopleCount(done)),
+                "single_outs_tried": api.AuditorOnly(api.PeopleCount(min(done, single_outs))),
+                "influences": api.AuditorOnly(_quantiles(found.own)),
+                "influences_of_others": api.AuditorOnly(_quantiles(found.of_others)),
+                "says": api.AuditorOnly(_words(found)),
             },
         )
 
-    def _insufficiency(self, found: Influences, case: ScoringContext, table: Table, wanted: int) -> tuple[str, str]:
+    def _insufficiency(
+        self, found: Influences, case: api.ScoringContext, table: api.Table, wanted: int
+    ) -> tuple[str, str]:
         """Why a kept limit is no pass, empty where it is one; and what to do."""
         if not found.repeats:
             return RANDOM, NAME_LIRA
@@ -203,19 +193,19 @@ class Influences:
         repeats: whether the models of each table answered exactly alike, whatever their seed.
     """
 
-    own: Floats
-    of_others: Floats
+    own: api.Floats
+    of_others: api.Floats
     repeats: bool
 
 
-def _is_alike(case: ScoringContext, table: Table) -> bool:
+def _is_alike(case: api.ScoringContext, table: api.Table) -> bool:
     """Whether a model that is trained on the table answers about its people as the audited one does."""
     assert case.known.retrain is not None
     own, trained = own_classes(table), case.known.retrain(table, table, case.known.seed)
     return are_alike(Answers(scores_about(case.release, table), own), [Answers(np.nan_to_num(trained), own)])
 
 
-def _quantiles(influences: Floats) -> dict[str, float]:
+def _quantiles(influences: api.Floats) -> dict[str, float]:
     return {f"{100 * q:g} %": float(np.quantile(influences, q)) for q in QUANTILES if len(influences)}
 
 
@@ -230,7 +220,7 @@ def _words(found: Influences) -> str:
     )
 
 
-def people_to_try(table: Table, people: int, seed: int) -> tuple[NDArray[np.int64], int]:
+def people_to_try(table: api.Table, people: int, seed: int) -> tuple[NDArray[np.int64], int]:
     """The rows of those who are left out: first whoever has a unique public record, then who is far from her class.
 
     Args:
@@ -256,7 +246,7 @@ def people_to_try(table: Table, people: int, seed: int) -> tuple[NDArray[np.int6
     return order, int(unique[order].sum())
 
 
-def distance_to_own_class(table: Table, rng: np.random.Generator) -> Floats:
+def distance_to_own_class(table: api.Table, rng: np.random.Generator) -> api.Floats:
     """The mean distance of each row from its nearest rows of the same class, itself left out: shape (n_rows,).
 
     Infinite for somebody who is alone in her class among those who are compared.
@@ -281,7 +271,7 @@ def distance_to_own_class(table: Table, rng: np.random.Generator) -> Floats:
     return result
 
 
-def _comparable(table: Table, name: str) -> tuple[Floats, bool]:
+def _comparable(table: api.Table, name: str) -> tuple[api.Floats, bool]:
     """A column's numbers in standard deviations, or its codes; and whether they are numbers."""
     if not table.schema[name].numeric:
         return table.codes(name).astype(np.float64), False
@@ -304,13 +294,13 @@ class Refits:
     """
 
     retrain: Retrain
-    table: Table
+    table: api.Table
     tried: NDArray[np.int64]
     seed: int
     deadline: float
 
     @cached_property
-    def asked(self) -> Table:
+    def asked(self) -> api.Table:
         """Whom models are asked about: those who are tried, then the altered records of each of them."""
         return with_altered_records(self.table, self.tried, coins(self.seed, ALTERED_STREAM))
 
@@ -321,11 +311,14 @@ class Refits:
         return np.array([np.delete(np.arange(n), i)[rng.permutation(n - 1)[:OTHERS]] for i in range(n)], dtype=np.int64)
 
     def on_table(self, fewest: int, most: int) -> Trained | None:
-        """Models of the whole table, asked about everybody; as `_trained`."""
+        """Models of the whole table, asked about everybody, as `_trained` returns them."""
         return self._trained(None, np.arange(len(self.asked)), len(self.tried), range(most), fewest)
 
     def without(self, i: int, fewest: int, most: int) -> Trained | None:
-        """Models without one of those who are tried, by the position; asked about her and the others. As `_trained`."""
+        """Models without the person at position `i` of those who are tried, asked about this person and the others.
+
+        As `_trained` returns them: None where the time is over before there are as few as `fewest`.
+        """
         altered = len(self.tried) + ALTERED_RECORDS * i + np.arange(ALTERED_RECORDS)
         people = np.append(i, self.others[i])
         return self._trained(i, np.concatenate([people, altered]), len(people), range(most), fewest)
@@ -364,7 +357,7 @@ class Refits:
         own = self.table if left_out is None else without_person(self.table, int(self.tried[left_out]))
         asked = rows_of(self.asked, rows)
         position, classes = np.arange(people), own_classes(asked)[:people]
-        answers: list[Floats] = []
+        answers: list[api.Floats] = []
         first, repeats = None, True
         for number in seeds:
             if not repeats and len(answers) >= fewest:
@@ -378,7 +371,7 @@ class Refits:
             repeats = repeats and np.array_equal(first, scores, equal_nan=True)
             answers.append(scores[position, classes])
         if np.isnan(answers).all():
-            raise InconclusiveError("the models that are trained have no scores of classes")
+            raise api.InconclusiveError("the models that are trained have no scores of classes")
         return Trained(logit(np.nan_to_num(np.stack(answers[:fewest], axis=1)), LOGIT_OFFSET), repeats)
 
 
@@ -391,7 +384,7 @@ class Trained:
         repeats: whether all models give the same scores, to the last digit, to everybody and every altered record.
     """
 
-    logits: Floats
+    logits: api.Floats
     repeats: bool
 
 
@@ -429,10 +422,10 @@ def influences(refits: Refits, seeds: int) -> Influences:
 def _in_parallel(train: Callable[[int], Result | None], numbers: range, parts: str) -> list[Result]:
     """What comes of each number, up to the first for which the time was over."""
     results: dict[int, Result | None] = {}
-    report_progress(0, len(numbers), parts)
+    api.report_progress(0, len(numbers), parts)
     for number, result in side_by_side(iter(numbers), train, min(MAX_THREADS, os.cpu_count() or 1)):
         results[number] = result
-        report_progress(len(results), len(numbers), parts)
+        api.report_progress(len(results), len(numbers), parts)
     in_time: list[Result] = []
     for number in numbers:
         result = results[number]
@@ -442,11 +435,11 @@ def _in_parallel(train: Callable[[int], Result | None], numbers: range, parts: s
     return in_time
 
 
-def _too_slow() -> InconclusiveError:
-    return InconclusiveError("the time limit was over before one person was left out", remedy=MORE_TIME)
+def _too_slow() -> api.InconclusiveError:
+    return api.InconclusiveError("the time limit was over before one person was left out", remedy=MORE_TIME)
 
 
-def least_mean(values: Floats, lowest: float, error: float) -> float:
+def least_mean(values: api.Floats, lowest: float, error: float) -> float:
     """A number that the mean of a law is above, but for the probability `error`, whatever the law is.
 
     The product of (value - lowest) / (mean - lowest) has the mean 1, so by Markov's inequality it exceeds 1 / error
@@ -469,7 +462,7 @@ def least_mean(values: Floats, lowest: float, error: float) -> float:
     return lowest + float(error**each * np.prod(np.maximum(values - lowest, 0) ** each))
 
 
-def with_altered_records(table: Table, rows: NDArray[np.int64], rng: np.random.Generator) -> Table:
+def with_altered_records(table: api.Table, rows: NDArray[np.int64], rng: np.random.Generator) -> api.Table:
     """The records of these rows, and after them altered ones: ALTERED_RECORDS of each, with a cell of somebody else.
 
     Column and other person are random. Different models of one table answer differently about some of these records,
@@ -484,11 +477,11 @@ def with_altered_records(table: Table, rows: NDArray[np.int64], rng: np.random.G
     for i, name in enumerate(each.name for each in table.schema.features):
         source = np.concatenate([rows, np.where(column == i, other, row)])
         frame[name] = table.frame[name].iloc[source].reset_index(drop=True)
-    return Table(table.schema, frame, np.ones(len(frame), dtype=np.int64))
+    return api.Table(table.schema, frame, np.ones(len(frame), dtype=np.int64))
 
 
-def without_person(table: Table, row: int) -> Table:
+def without_person(table: api.Table, row: int) -> api.Table:
     """The table without one of the people who share a record."""
     weight = table.weight - (np.arange(len(table)) == row)
     kept = weight > 0
-    return Table(table.schema, table.frame[kept].reset_index(drop=True), weight[kept])
+    return api.Table(table.schema, table.frame[kept].reset_index(drop=True), weight[kept])

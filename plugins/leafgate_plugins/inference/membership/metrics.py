@@ -14,35 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from leafgate.algorithms.intervals import (
-    Estimate,
-    advantage_estimate,
-    area_estimate,
-    identified_estimate,
-    largest,
-    others_needed,
-    rate_at,
-    rate_estimate,
-    roc_band,
-    share_estimate,
-)
-from leafgate.api import (
-    UNPLANTED,
-    AuditorOnly,
-    InconclusiveError,
-    MembershipBelief,
-    OpenProbability,
-    PeopleCount,
-    PlantedLeak,
-    PositiveFloat,
-    ReleaseAtMost,
-    Schema,
-    Score,
-    ScoringContext,
-    Unit,
-    UnreadableError,
-    lazy,
-)
+from leafgate import api
+from leafgate.algorithms import intervals
 from leafgate.kernel.table import distinct_rows
 from leafgate_plugins.inference.membership.planted import PLANTED_ODDS, PlantedLeaks
 from leafgate_plugins.inference.power import is_seen, power_problem, repeat_on_leak, shows_leak, unseen
@@ -52,11 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Floats, Mask
-
-    Ranks = Floats
+    Ranks = api.Floats
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
+    np, pd = api.lazy("numpy"), api.lazy("pandas")
 
 TIES_SEED = 0
 """Ties are broken by random numbers from this seed, in the random order of the candidates."""
@@ -73,7 +44,7 @@ Sizes = tuple[int, int]
 """How many members and how many others."""
 
 
-class People(NamedTuple):
+class RankedCandidates(NamedTuple):
     """Candidates, or some of them, as a metric compares them.
 
     Attributes:
@@ -83,7 +54,7 @@ class People(NamedTuple):
     """
 
     ranks: Ranks
-    in_table: Mask
+    in_table: api.Mask
 
     @property
     def members(self) -> Ranks:
@@ -100,9 +71,9 @@ class People(NamedTuple):
         """How many members and others there are."""
         return len(self.members), len(self.others)
 
-    def where(self, mask: Mask) -> People:
+    def where(self, mask: api.Mask) -> RankedCandidates:
         """Some of them."""
-        return People(self.ranks[mask], self.in_table[mask])
+        return RankedCandidates(self.ranks[mask], self.in_table[mask])
 
 
 def ranks_of(scores: NDArray[Any], excluded: NDArray[Any] | None = None) -> Ranks:
@@ -117,23 +88,23 @@ def ranks_of(scores: NDArray[Any], excluded: NDArray[Any] | None = None) -> Rank
 
 
 @dataclass(frozen=True)
-class Guessed:
+class CandidateBelief:
     """A belief about candidates beside the truth."""
 
-    case: ScoringContext
+    case: api.ScoringContext
 
     @cached_property
-    def belief(self) -> MembershipBelief:
+    def belief(self) -> api.MembershipBelief:
         """What the attack believes."""
-        return self.case.require_belief(MembershipBelief)
+        return self.case.require_belief(api.MembershipBelief)
 
     @cached_property
-    def everybody(self) -> People:
+    def everybody(self) -> RankedCandidates:
         """All candidates."""
-        return People(ranks_of(self.belief.scores, self.belief.excluded), self.case.membership.in_table)
+        return RankedCandidates(ranks_of(self.belief.scores, self.belief.excluded), self.case.membership.in_table)
 
     @cached_property
-    def single_out(self) -> Mask:
+    def single_out(self) -> api.Mask:
         """Of each candidate, whether nobody else in the table has this public record: shape (n_candidates,)."""
         return self._public_record[1]
 
@@ -143,12 +114,12 @@ class Guessed:
         record, single = self._public_record
         return int(np.bincount(record[single]).max()) if single.any() else 1
 
-    def people(self, group: Group) -> People:
+    def people(self, group: Group) -> RankedCandidates:
         """The candidates of a group."""
         return self.everybody if group == "everybody" else self.everybody.where(self.single_out)
 
     @cached_property
-    def _public_record(self) -> tuple[NDArray[np.int64], Mask]:
+    def _public_record(self) -> tuple[NDArray[np.int64], api.Mask]:
         """Each candidate's public record, as a number, and whether nobody else in the table has it."""
         candidates, in_table = self.case.known.candidates, self.case.membership.in_table
         columns = self.case.table.schema.public
@@ -157,21 +128,21 @@ class Guessed:
         public = self.case.table.public[0]
         names = [column.name for column in columns]
         frames = [public.frame.loc[:, names], candidates.frame.loc[:, names]]
-        _, record = distinct_rows(pd.concat(frames, ignore_index=True), Schema(tuple(columns)))
+        _, record = distinct_rows(pd.concat(frames, ignore_index=True), api.Schema(tuple(columns)))
         people = np.bincount(record[: len(public)], weights=public.persons, minlength=int(record.max()) + 1)
         own = record[len(public) :]
         return own, people[own] - in_table == 0
 
     @property
-    def single_outs(self) -> PeopleCount:
+    def single_outs(self) -> api.PeopleCount:
         """How many candidates in the table are single-outs."""
-        return PeopleCount(int((self.single_out & self.everybody.in_table).sum()))
+        return api.PeopleCount(int((self.single_out & self.everybody.in_table).sum()))
 
 
-class MembershipRate(ReleaseAtMost):
+class MembershipRate(api.ReleaseAtMost):
     """A rate of what an attack finds out about candidates, judged by its interval."""
 
-    confidence: OpenProbability = Field(
+    confidence: api.OpenProbability = Field(
         default=0.95,
         description="The confidence that the intervals of all membership limits of the policy hold together.",
     )
@@ -181,7 +152,7 @@ class MembershipRate(ReleaseAtMost):
         "(`single_outs`), or the worse of both.",
     )
 
-    judges = frozenset({MembershipBelief})
+    judges = frozenset({api.MembershipBelief})
     threat_model = "Whatever the attack it judges assumes."
     scale = "from 0 to 1"
     score_range = (0, 1)
@@ -197,7 +168,7 @@ class MembershipRate(ReleaseAtMost):
         """The rate of an attack that learns nothing, which is the lowest limit that means anything."""
         raise NotImplementedError(type(self).__name__)
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
         """The rate of members and others, one of each at least, and its interval."""
         raise NotImplementedError(type(self).__name__)
 
@@ -213,22 +184,22 @@ class MembershipRate(ReleaseAtMost):
         """How many non-members an interval needs to say anything."""
         return 1
 
-    def error_in(self, case: ScoringContext) -> float:
+    def error_in(self, case: api.ScoringContext) -> float:
         """The probability with which one interval may be wrong, so that all hold together with `confidence`."""
         return (1 - self.confidence) / case.comparisons / len(self.groups)
 
-    def score(self, case: ScoringContext) -> Score:
-        guessed, error = Guessed(case), self.error_in(case)
+    def score(self, case: api.ScoringContext) -> api.Score:
+        guessed, error = CandidateBelief(case), self.error_in(case)
         groups = {group: guessed.people(group) for group in GROUPS}
         judged = {group: groups[group] for group in self.groups if len(groups[group].members)}
         if not judged:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 "no candidate in the table is a single-out",
                 remedy="name more people in data.control, or add the metric without `group` beside it",
             )
         self._require_non_members(judged, error)
         estimates = {group: self._estimate(people, error) for group, people in groups.items()}
-        worst = largest(estimates[group] for group in judged)
+        worst = intervals.largest(estimates[group] for group in judged)
         apart = guessed.everybody.where(~case.membership.identical)
         documents = {group: _document(estimates[group], groups[group]) for group in GROUPS}
         without_identical = _document(self._estimate(apart, error), apart)
@@ -236,12 +207,12 @@ class MembershipRate(ReleaseAtMost):
         evidence = {
             "single_outs": guessed.single_outs,
             **facts,
-            "by_group": AuditorOnly(documents),
-            "without_identical": AuditorOnly(without_identical),
-            "says": AuditorOnly(_words(documents, without_identical, self._seen_words(guessed, facts))),
+            "by_group": api.AuditorOnly(documents),
+            "without_identical": api.AuditorOnly(without_identical),
+            "says": api.AuditorOnly(_words(documents, without_identical, self._seen_words(guessed, facts))),
         }
         insufficient = self.insufficiency(guessed, judged, error) if self.holds(worst.high) else ""
-        return Score(
+        return api.Score(
             worst.value,
             interval=(worst.low, worst.high),
             insufficient=insufficient,
@@ -250,7 +221,7 @@ class MembershipRate(ReleaseAtMost):
             evidence=evidence,
         )
 
-    def _sensitivity(self, guessed: Guessed, judged: dict[Group, People]) -> float:
+    def _sensitivity(self, guessed: CandidateBelief, judged: dict[Group, RankedCandidates]) -> float:
         """The most by which one person moves the rate.
 
         Somebody who joins the table takes all with the same public record out of the single-outs.
@@ -262,15 +233,15 @@ class MembershipRate(ReleaseAtMost):
         ]
         return max(moved, default=1.0)
 
-    def facts(self, guessed: Guessed, error: float) -> dict[str, Any]:
+    def facts(self, guessed: CandidateBelief, error: float) -> dict[str, Any]:
         """More evidence: the curve, and the smallest leak that the attack can see."""
         everybody = guessed.everybody
         return {
-            "roc": AuditorOnly(self._curve(everybody, error)),
+            "roc": api.AuditorOnly(self._curve(everybody, error)),
             "smallest_detectable": smallest_detectable(self, guessed.belief, everybody.sizes, error),
         }
 
-    def _seen_words(self, guessed: Guessed, facts: dict[str, Any]) -> str:
+    def _seen_words(self, guessed: CandidateBelief, facts: dict[str, Any]) -> str:
         """Which planted leaks the attack sees."""
         if "smallest_detectable" not in facts:
             return ""
@@ -282,34 +253,34 @@ class MembershipRate(ReleaseAtMost):
         size = f" that multiply the odds of members' own classes by {PLANTED_ODDS:g}" if ours else ""
         return f"of planted leaks{size} it sees {seen}"
 
-    def _curve(self, people: People, error: float) -> dict[str, list[float]]:
-        return roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
+    def _curve(self, people: RankedCandidates, error: float) -> dict[str, list[float]]:
+        return intervals.roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
 
-    def insufficiency(self, guessed: Guessed, judged: dict[Group, People], error: float) -> str:
+    def insufficiency(self, guessed: CandidateBelief, judged: dict[Group, RankedCandidates], error: float) -> str:
         """Why a kept limit is no pass: the attack would not have seen a leak of its size."""
         needed = self.non_members_needed(error)
         if any(len(people.others) < needed for people in judged.values()):
             return f"too few single-outs are not in the table: {needed:,} are needed, or limit `group: everybody`"
         return rate_power_problem(self, guessed.belief, [people.sizes for people in judged.values()], error)
 
-    def _require_non_members(self, judged: dict[Group, People], error: float) -> None:
+    def _require_non_members(self, judged: dict[Group, RankedCandidates], error: float) -> None:
         """InconclusiveError where no group has enough non-members."""
         needed = self.non_members_needed(error)
         if max(len(people.others) for people in judged.values()) < needed:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 f"there are too few people who are not in the table: {needed:,} are needed",
                 place="data.control",
                 remedy="name a file of more people, or grant more `candidates`",
             )
 
-    def _estimate(self, people: People, error: float) -> Estimate:
+    def _estimate(self, people: RankedCandidates, error: float) -> intervals.Estimate:
         """The rate of some of the candidates; of a group without members or without others it may be anything."""
         if not len(people.members) or not len(people.others):
-            return Estimate(self.chance, 0.0, 1.0)
+            return intervals.Estimate(self.chance, 0.0, 1.0)
         return self.estimate(people.members, people.others, error)
 
 
-def _document(estimate: Estimate, people: People) -> dict[str, Any]:
+def _document(estimate: intervals.Estimate, people: RankedCandidates) -> dict[str, Any]:
     """An estimate and its people, for auditors."""
     return {**estimate.document(), "members": len(people.members), "non_members": len(people.others)}
 
@@ -344,8 +315,8 @@ class MembershipAuc(MembershipRate):
     def chance(self) -> float:
         return 0.5
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return area_estimate(members, others, error)
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.area_estimate(members, others, error)
 
     def leak_of(self, rate: float) -> float:
         return 2 * rate - 1
@@ -355,7 +326,7 @@ class MembershipTpr(MembershipRate):
     """The share of members whom the attack finds, at a threshold with a given false-positive rate."""
 
     use: Literal["membership_tpr"] = "membership_tpr"
-    at_fpr: OpenProbability = Field(default=0.001, description="The share of non-members taken for members.")
+    at_fpr: api.OpenProbability = Field(default=0.001, description="The share of non-members taken for members.")
 
     policy_example = "at_most: 0.05, at_fpr: 0.01"
     formula = (
@@ -369,16 +340,16 @@ class MembershipTpr(MembershipRate):
     def chance(self) -> float:
         return self.at_fpr
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return rate_estimate(members, others, self.at_fpr, error, np.random.default_rng(TIES_SEED))
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.rate_estimate(members, others, self.at_fpr, error, np.random.default_rng(TIES_SEED))
 
     def leak_of(self, rate: float) -> float:
         return (rate - self.at_fpr) / (1 - self.at_fpr)
 
     def non_members_needed(self, error: float) -> int:
-        return others_needed(self.at_fpr, error)
+        return intervals.others_needed(self.at_fpr, error)
 
-    def facts(self, guessed: Guessed, error: float) -> dict[str, Any]:
+    def facts(self, guessed: CandidateBelief, error: float) -> dict[str, Any]:
         return {**super().facts(guessed, error), "needed": self.non_members_needed(error), "at_fpr": self.at_fpr}
 
     def moved(self, members: Ranks, others: Ranks) -> float:
@@ -395,7 +366,7 @@ def rate_moved(members: Ranks, others: Ranks, fpr: float) -> float:
         others: shape (n_others,), from one.
         fpr: in (0, 1).
     """
-    value, ordered, descending = rate_at(members, others, fpr), np.sort(members), np.sort(others)[::-1]
+    value, ordered, descending = intervals.rate_at(members, others, fpr), np.sort(members), np.sort(others)[::-1]
     above = 1 - np.searchsorted(ordered, descending, side="right") / len(members)
     reached = 1 - np.searchsorted(ordered, descending, side="left") / len(members)
     rank = math.floor(fpr * len(others) + 1e-9)
@@ -419,8 +390,8 @@ class MembershipAdvantage(MembershipRate):
     def chance(self) -> float:
         return 0.0
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return advantage_estimate(members, others, error)
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.advantage_estimate(members, others, error)
 
     def leak_of(self, rate: float) -> float:
         return rate
@@ -441,51 +412,51 @@ class MembershipExcluded(MembershipRate):
     def chance(self) -> float:
         return 0.0
 
-    def score(self, case: ScoringContext) -> Score:
-        belief = case.require_belief(MembershipBelief)
+    def score(self, case: api.ScoringContext) -> api.Score:
+        belief = case.require_belief(api.MembershipBelief)
         if belief.exclusion_p_values is not None and belief.excluded is None:
             remedy = "limit `membership_auc`, by an attack on scores too"
-            raise InconclusiveError("bootstraps exclude people by chance and nobody for certain", remedy=remedy)
+            raise api.InconclusiveError("bootstraps exclude people by chance and nobody for certain", remedy=remedy)
         if belief.excluded is None:
-            raise UnreadableError("the attack excludes nobody for certain")
+            raise api.UnreadableError("the attack excludes nobody for certain")
         score = super().score(case)
         if score.interval is None or not score.insufficient:
             return score
         return replace(score, interval=(score.interval[0], 1.0))  # what does not hold bounds nothing
 
-    def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return share_estimate(int((others == 0).sum()), len(others), error)
+    def estimate(self, members: Ranks, others: Ranks, error: float) -> intervals.Estimate:
+        return intervals.share_estimate(int((others == 0).sum()), len(others), error)
 
     def moved(self, members: Ranks, others: Ranks) -> float:
         return 1 / max(1, len(others) - 1)
 
-    def facts(self, guessed: Guessed, error: float) -> dict[str, Any]:
+    def facts(self, guessed: CandidateBelief, error: float) -> dict[str, Any]:
         everybody = guessed.everybody
         return {
-            "excluded": AuditorOnly(int((everybody.others == 0).sum())),
-            "members_excluded": AuditorOnly(int((everybody.members == 0).sum())),
+            "excluded": api.AuditorOnly(int((everybody.others == 0).sum())),
+            "members_excluded": api.AuditorOnly(int((everybody.members == 0).sum())),
         }
 
-    def insufficiency(self, guessed: Guessed, judged: dict[Group, People], error: float) -> str:
+    def insufficiency(self, guessed: CandidateBelief, judged: dict[Group, RankedCandidates], error: float) -> str:
         wrong = bool((guessed.everybody.members == 0).any())
         return "the attack excludes people who are in the table: what it proves does not hold here" if wrong else ""
 
 
-class MembershipIdentified(ReleaseAtMost):
+class MembershipIdentified(api.ReleaseAtMost):
     """The number of people in the table whose posterior odds of membership exceed `odds`: a limit on single people."""
 
     use: Literal["membership_identified"] = "membership_identified"
-    odds: PositiveFloat = Field(
+    odds: api.PositiveFloat = Field(
         default=10.0, description="People in the table with higher posterior odds than this are identified."
     )
-    confidence: OpenProbability = Field(
+    confidence: api.OpenProbability = Field(
         default=0.95,
         description="The confidence that the intervals of all membership limits of the policy hold together.",
     )
 
     policy_example = "at_most: 0"
-    judges = frozenset({MembershipBelief})
-    unit = Unit.PEOPLE
+    judges = frozenset({api.MembershipBelief})
+    unit = api.Unit.PEOPLE
     threat_model = "Whatever the attack it judges assumes."
     formula = (
         "number of candidates in the table whose posterior odds of being in it are above `odds`. "
@@ -497,31 +468,31 @@ class MembershipIdentified(ReleaseAtMost):
     plain_failure = "the release lets people find out of single persons that they are in the table"
     source = "Jälkö and others, 2026, arXiv:2605.25819; Krčo and others, 2024, arXiv:2405.15423"
 
-    def score(self, case: ScoringContext) -> Score:
-        guessed = Guessed(case)
+    def score(self, case: api.ScoringContext) -> api.Score:
+        guessed = CandidateBelief(case)
         odds, in_table = guessed.belief.odds, guessed.everybody.in_table
         if odds is None:
-            raise UnreadableError("the attack states no odds")
+            raise api.UnreadableError("the attack states no odds")
         sure = np.asarray(odds, dtype=float) > self.odds
         if guessed.belief.excluded is not None:
             sure &= ~np.asarray(guessed.belief.excluded)
         identified, members = int((sure & in_table).sum()), int(in_table.sum())
         wrong, others = int((sure & ~in_table).sum()), len(in_table) - members
         people, error = int(case.table.persons.sum()), (1 - self.confidence) / case.comparisons
-        value, low, high = identified_estimate(identified, wrong, members, others, people, error)
+        value, low, high = intervals.identified_estimate(identified, wrong, members, others, people, error)
         single_outs = int((sure & in_table & guessed.single_out).sum())
         evidence = {
             "single_outs": guessed.single_outs,
-            "single_outs_identified": AuditorOnly(single_outs),
-            "others_as_sure": AuditorOnly(wrong),
-            "odds_above": AuditorOnly(_odds_document(np.asarray(odds, dtype=float), in_table)),
-            "says": AuditorOnly(
+            "single_outs_identified": api.AuditorOnly(single_outs),
+            "others_as_sure": api.AuditorOnly(wrong),
+            "odds_above": api.AuditorOnly(_odds_document(np.asarray(odds, dtype=float), in_table)),
+            "says": api.AuditorOnly(
                 f"{identified} of {members} in the table, {single_outs} of them single-outs, and {wrong} of {others} "
                 f"others have odds above {self.odds:g} to 1"
             ),
         }
         insufficient = self._power_problem(guessed, members) if self.holds(high) else ""
-        return Score(
+        return api.Score(
             value,
             interval=(low, high),
             insufficient=insufficient,
@@ -529,23 +500,23 @@ class MembershipIdentified(ReleaseAtMost):
             evidence=evidence,
         )
 
-    def _power_problem(self, guessed: Guessed, members: int) -> str:
+    def _power_problem(self, guessed: CandidateBelief, members: int) -> str:
         """Why a kept limit is no pass: of as many planted leaks as the limit allows, and one more, it sees too few."""
         leaking = math.floor(self.at_most) + 1
         if leaking > members:
             return ""
         return power_problem(lambda repeat: self._sees(guessed.belief, leaking / members, repeat), UNSEEN)
 
-    def _sees(self, belief: MembershipBelief, share: float, repeat: int) -> bool:
+    def _sees(self, belief: api.MembershipBelief, share: float, repeat: int) -> bool:
         """Whether the attack identifies more people than the limit allows where so many leak."""
         leak = planted_leak(belief, share, repeat)
         if leak.odds is None:
-            raise InconclusiveError(UNPLANTED)
+            raise api.InconclusiveError(api.UNPLANTED)
         sure = (np.asarray(leak.odds, dtype=float) > self.odds) & np.asarray(leak.in_table)
         return not self.holds(float(sure.sum()))
 
 
-def _odds_document(odds: Floats, in_table: Mask) -> dict[str, list[int]]:
+def _odds_document(odds: api.Floats, in_table: api.Mask) -> dict[str, list[int]]:
     """How many members and others have odds above each of some steps."""
     return {
         "above": list(ODDS_STEPS),
@@ -558,12 +529,12 @@ NAME_REPEATING = (
     "the owner of the policy may judge this limit by an attack that repeats itself on planted leaks, such as "
     "`lira` (`of`)"
 )
-REMEDIES = {UNPLANTED: NAME_REPEATING}
+REMEDIES = {api.UNPLANTED: NAME_REPEATING}
 UNSEEN = unseen("candidates")
 BELOW_CHANCE = "the limit is not above what an attack reaches that learns nothing, so no leak is as small"
 
 
-def planted_leak(belief: MembershipBelief, share: float, repeat: int) -> PlantedLeak:
+def planted_leak(belief: api.MembershipBelief, share: float, repeat: int) -> api.PlantedLeak:
     """What the attack concludes where a share of members leaks; InconclusiveError where it cannot say it.
 
     Args:
@@ -573,19 +544,19 @@ def planted_leak(belief: MembershipBelief, share: float, repeat: int) -> Planted
     """
     plant = belief.planted
     if plant is None:
-        raise InconclusiveError(UNPLANTED)
+        raise api.InconclusiveError(api.UNPLANTED)
     leak = repeat_on_leak(lambda: plant(share, repeat))
     wanted = np.shape(belief.scores)
-    if not isinstance(leak, PlantedLeak) or np.shape(leak.scores) != wanted or np.shape(leak.in_table) != wanted:
-        raise InconclusiveError(f"the attack returns no planted leak of {wanted[0]} people")
+    if not isinstance(leak, api.PlantedLeak) or np.shape(leak.scores) != wanted or np.shape(leak.in_table) != wanted:
+        raise api.InconclusiveError(f"the attack returns no planted leak of {wanted[0]} people")
     if not np.isfinite(np.asarray(leak.scores, dtype=float)).all() or np.asarray(leak.in_table).dtype.kind != "b":
-        raise InconclusiveError("the attack returns a planted leak with scores that are not finite, or no members")
+        raise api.InconclusiveError("the attack returns a planted leak with scores that are not finite, or no members")
     return leak
 
 
 def planted_estimate(
-    metric: MembershipRate, belief: MembershipBelief, share: float, sizes: Sizes, error: float, repeat: int
-) -> Estimate:
+    metric: MembershipRate, belief: api.MembershipBelief, share: float, sizes: Sizes, error: float, repeat: int
+) -> intervals.Estimate:
     """What the metric estimates of a planted leak by so many of the members and of the others.
 
     Args:
@@ -598,16 +569,16 @@ def planted_estimate(
     """
     leak = planted_leak(belief, share, repeat)
     rng = np.random.default_rng([repeat, *sizes])
-    people = People(ranks_of(leak.scores), np.asarray(leak.in_table))
+    people = RankedCandidates(ranks_of(leak.scores), np.asarray(leak.in_table))
     members, others = (
         rng.permutation(part)[:size] for part, size in zip((people.members, people.others), sizes, strict=True)
     )
     if (len(members), len(others)) != sizes:
-        raise InconclusiveError("the attack returns a planted leak with too few members or others")
+        raise api.InconclusiveError("the attack returns a planted leak with too few members or others")
     return metric.estimate(members, others, error)
 
 
-def rate_power_problem(metric: MembershipRate, belief: MembershipBelief, groups: list[Sizes], error: float) -> str:
+def rate_power_problem(metric: MembershipRate, belief: api.MembershipBelief, groups: list[Sizes], error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
     A leak is planted whose rate is the limit where an attack sees all of it. The attack sees it where the interval is
@@ -634,7 +605,9 @@ def rate_power_problem(metric: MembershipRate, belief: MembershipBelief, groups:
     return next(filter(None, problems), "")
 
 
-def smallest_detectable(metric: MembershipRate, belief: MembershipBelief, sizes: Sizes, error: float) -> float | None:
+def smallest_detectable(
+    metric: MembershipRate, belief: api.MembershipBelief, sizes: Sizes, error: float
+) -> float | None:
     """The smallest share of leaking members of which the attack sees that there is a leak; None where it sees none.
 
     Args:
@@ -650,6 +623,6 @@ def smallest_detectable(metric: MembershipRate, belief: MembershipBelief, sizes:
 
     try:
         seen = bisect_left(LEAK_SIZES[::-1], True, key=is_missed)
-    except InconclusiveError:
+    except api.InconclusiveError:
         return None
     return LEAK_SIZES[-seen] if seen else None

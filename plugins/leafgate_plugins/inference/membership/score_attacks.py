@@ -13,27 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttackModel,
-    Belief,
-    InconclusiveError,
-    MembershipBelief,
-    PlantedLeak,
-    PredictionOracle,
-    Release,
-    Table,
-    lazy,
-)
-from leafgate_plugins.inference.game import (
-    UNLIKE,
-    Answers,
-    answers_about,
-    are_alike,
-    candidates_of,
-    canonical_order,
-    rows_of,
-)
+from leafgate import api
+from leafgate_plugins.inference import game
 from leafgate_plugins.inference.membership.planted import Scorer, planted_in_answers, planted_in_shadows
 from leafgate_plugins.inference.membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 
@@ -41,12 +22,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Floats, Mask
 else:
-    np = lazy("numpy")
+    np = api.lazy("numpy")
 
 
-class ScoreAttack(AttackModel):
+class ScoreAttack(api.AttackModel):
     """What the attacks on scores have in common: they need candidates and what the model answers about them."""
 
     needs = frozenset({"candidates"})
@@ -67,19 +47,19 @@ class LossThreshold(ScoreAttack):
     formula = "score = the model's score of the candidate's class; with labels 1 where the label is right, else 0"
     source = "Yeom, Giacomelli, Fredrikson, Jha, CSF 2018, doi:10.1109/CSF.2018.00027"
 
-    def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
-        candidates = candidates_of(known)
-        answers = answers_about(source, known)
-        arranged = answers.at(canonical_order(candidates.table))
+    def infer(self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge) -> list[api.Belief]:
+        candidates = game.candidates_of(known)
+        answers = game.answers_about(source, known)
+        arranged = answers.at(game.canonical_order(candidates.table))
         planted = planted_in_answers(arranged, candidates.in_table, known.seed, LossScorer())
-        return [MembershipBelief(LossScorer().scores(answers), planted=planted)]
+        return [api.MembershipBelief(LossScorer().scores(answers), planted=planted)]
 
 
 @dataclass(frozen=True)
 class LossScorer:
     """Scores by the loss, which depend on nothing but the answers."""
 
-    def scores(self, answers: Answers) -> Floats:
+    def scores(self, answers: game.Answers) -> api.Floats:
         """Minus the loss up to a monotone map: the score of each person's own class, shape (n_people,)."""
         return answers.of_own_class
 
@@ -105,7 +85,7 @@ class ShadowAttack(ScoreAttack):
         return False
 
     @abstractmethod
-    def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
+    def fit(self, shadows: ShadowModels, people: api.Table, seed: int) -> Scorer:
         """What the shadow models teach about each candidate.
 
         Args:
@@ -118,17 +98,17 @@ class ShadowAttack(ScoreAttack):
         """What the finding states of how the scores were made."""
         return {}
 
-    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+    def forecast(self, release: api.Release, known: api.AdversaryKnowledge) -> str:
         if known.candidates is None or known.retrain is None:
             return ""
         return forecast_shadows(self.shadows, known)
 
-    def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
-        candidates = candidates_of(known)
-        order = canonical_order(candidates.table)
-        answers = answers_about(source, known).at(order)
+    def infer(self, source: api.Release | api.PredictionOracle, known: api.AdversaryKnowledge) -> list[api.Belief]:
+        candidates = game.candidates_of(known)
+        order = game.canonical_order(candidates.table)
+        answers = game.answers_about(source, known).at(order)
         shadows = rearranged(train_shadows(self.shadows, known), order)
-        people = rows_of(candidates.table, order)
+        people = game.rows_of(candidates.table, order)
 
         def fit(models: ShadowModels) -> Scorer:
             return self.fit(models, people, known.seed)
@@ -138,12 +118,12 @@ class ShadowAttack(ScoreAttack):
         scores[order] = scorer.scores(answers)
         odds = posterior_odds(shadows, fit, candidates.prior) if self.states_odds else None
         attack = scorer if self.fitted_once else fit
-        planted: Callable[[float, int], PlantedLeak]
+        planted: Callable[[float, int], api.PlantedLeak]
         planted = planted_in_shadows(shadows, candidates.in_table, known.seed, attack, odds)
-        if not are_alike(answers, [Answers(scores_of, shadows.own) for scores_of in shadows.scores]):
+        if not game.are_alike(answers, [game.Answers(scores_of, shadows.own) for scores_of in shadows.scores]):
             planted = no_leak_planted
         return [
-            MembershipBelief(
+            api.MembershipBelief(
                 scores,
                 odds=None if odds is None else odds(scores),
                 planted=planted,
@@ -152,9 +132,9 @@ class ShadowAttack(ScoreAttack):
         ]
 
 
-def no_leak_planted(share: float, repetition: int) -> PlantedLeak:
+def no_leak_planted(share: float, repetition: int) -> api.PlantedLeak:
     """Stands for planted leaks where the shadow models cannot stand for the audited one; InconclusiveError says so."""
-    raise InconclusiveError(UNLIKE)
+    raise api.InconclusiveError(game.UNLIKE)
 
 
 def rearranged(shadows: ShadowModels, order: NDArray[np.int64]) -> ShadowModels:
@@ -169,7 +149,7 @@ def rearranged(shadows: ShadowModels, order: NDArray[np.int64]) -> ShadowModels:
 
 def posterior_odds(
     shadows: ShadowModels, fit: Callable[[ShadowModels], Scorer], prior: float
-) -> Callable[[Floats], Floats]:
+) -> Callable[[api.Floats], api.Floats]:
     """How likely somebody with a score is a member, by how often those with such scores are on the shadow models.
 
     Each shadow model is attacked with the help of the others. Of all these scores isotonic regression makes intervals
@@ -187,17 +167,19 @@ def posterior_odds(
     Source: Zadrozny, Elkan, KDD 2002, doi:10.1145/775047.775151
     """
     targets = range(len(shadows))
-    scores = np.concatenate([fit(shadows.without(t)).scores(Answers(shadows.scores[t], shadows.own)) for t in targets])
+    scores = np.concatenate(
+        [fit(shadows.without(t)).scores(game.Answers(shadows.scores[t], shadows.own)) for t in targets]
+    )
     starts, ratios = _rising_ratios(scores, shadows.trained_on.reshape(-1))
 
-    def odds(of: Floats) -> Floats:
-        result: Floats = ratios[np.maximum(np.searchsorted(starts, of, side="right") - 1, 0)]
+    def odds(of: api.Floats) -> api.Floats:
+        result: api.Floats = ratios[np.maximum(np.searchsorted(starts, of, side="right") - 1, 0)]
         return result * prior / (1 - prior)
 
     return odds
 
 
-def _rising_ratios(scores: Floats, member: Mask) -> tuple[Floats, Floats]:
+def _rising_ratios(scores: api.Floats, member: api.Mask) -> tuple[api.Floats, api.Floats]:
     """Where each interval of scores begins, and the likelihood ratio in it."""
     from scipy.optimize import isotonic_regression
 

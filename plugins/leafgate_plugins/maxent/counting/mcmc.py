@@ -209,18 +209,15 @@ class Chains:
         one = (draws[0] * block.people).astype(np.int64)
         now = self.classes[self.rows, block.first + one]
         wanted = block.open_classes[(draws[1] * len(block.open_classes)).astype(np.int64)]
-        return self.become(block, one, np.where(self._unpublished_classes(block)[now], wanted, now))
+        unpublished = np.zeros(self.n_classes, dtype=bool)
+        unpublished[block.open_classes] = True
+        return self.become(block, one, np.where(unpublished[now], wanted, now))
 
     def become(self, block: LeafBlock, person: Ids, to: Ids) -> Move:
         """A person of the site (numbered from 0) takes a class."""
         g, who = block.group[person], block.first + person[:, None]
         now = self.classes[self.rows, who[:, 0]]
         return self._move(block, who, to[:, None], block.member[g], np.stack([now, to], axis=1), (g,))
-
-    def _unpublished_classes(self, block: LeafBlock) -> Mask:
-        untold = np.zeros(self.n_classes, dtype=bool)
-        untold[block.open_classes] = True
-        return untold
 
     def _move(
         self, block: LeafBlock, who: Ids, becomes: Ids, member: Ids, classes: Ids, groups: tuple[Ids, ...]

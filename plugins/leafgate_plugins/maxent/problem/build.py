@@ -17,7 +17,7 @@ from leafgate_plugins.maxent.problem.leaf_constraints import (
     row_constraints,
 )
 from leafgate_plugins.maxent.problem.problem import Problem
-from leafgate_plugins.maxent.problem.strata import People, Strata, people_of, strata_of
+from leafgate_plugins.maxent.problem.strata import ProblemRows, Strata, people_of, strata_of
 from leafgate_plugins.maxent.problem.tree_index import index_tree
 
 
@@ -26,7 +26,7 @@ class Model:
     """The problem, whose rows are those of `people`, and what its classes are."""
 
     problem: Problem
-    people: People
+    people: ProblemRows
     target: Column
 
 
@@ -128,7 +128,7 @@ def _ruled_out(known: AdversaryKnowledge, public: Table, strata: Strata, target:
     return empty
 
 
-def _allowed(people: People, strata: Strata, target: Column) -> Mask:
+def _allowed(people: ProblemRows, strata: Strata, target: Column) -> Mask:
     """Which cells can hold anybody: of whom something is known, only those where it is so."""
     allowed = np.ones((len(strata), len(target.domain)), dtype=bool)
     if target.public:

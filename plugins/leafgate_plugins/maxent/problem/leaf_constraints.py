@@ -149,7 +149,9 @@ def label_constraints(
     if accuracies is None:
         return
     classes = [str(value) for value in target.domain]
-    group = _predicted(release, strata, classes)
+    found = classes_at_leaves(release, lambda: iter(strata.leaf.T), len(strata))
+    position = np.array([*map(classes.index, release.classes), -1])
+    group = position[found]
     values = np.full((len(classes), len(classes)), np.nan)
     for x, name in enumerate(classes):
         values[x, x] = accuracies.get(name, np.nan)
@@ -162,13 +164,6 @@ def label_constraints(
         values = _round_to_people(values * size[:, None])
     if not np.isnan(values).all():
         yield class_count_constraints("label accuracy", group, values, size)
-
-
-def _predicted(release: Release, strata: Strata, classes: Sequence[str]) -> Ids:
-    """The class that all trees together predict for each stratum, -1 where no leaf speaks."""
-    found = classes_at_leaves(release, lambda: iter(strata.leaf.T), len(strata))
-    position = np.array([*map(classes.index, release.classes), -1])
-    return position[found]
 
 
 def leaf_statistics(release: Release, trees: Sequence[TreeIndex], strata: Strata, target: Column) -> Floats | None:

@@ -19,8 +19,8 @@ class Problem:
     """Find people[s, x] >= 0, the people of each stratum with each class, of the largest entropy.
 
     `public` are the public rows with their people, `allowed` the cells that can hold anybody.
-    `split_constraints` are the internal constraints, one entry a tree; `left_out` says why others were not used.
-    `settled` says that the leaves publish every class, so that the gain of the chosen splits is a
+    `split_constraints` are the internal constraints, one entry a tree; `left_out` states why others were not used.
+    `settled` states that the leaves publish every class, so that the gain of the chosen splits is a
     number and every internal constraint describes a convex set.
     """
 
@@ -85,12 +85,12 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EntropyMaximum:
     """The belief of the largest entropy that was found, and how sure it is.
 
     `bound` is an entropy (nats a person) that no solution can be above; `optima` are those of all
     starts, `alternatives` the beliefs of starts that ended elsewhere than the best. `active` counts the
-    constraints that had to be imposed, by kind. `engines` says who solved it, `engine_difference` how far a
+    constraints that had to be imposed, by kind. `engines` states who solved it, `engine_difference` how far a
     second engine was from the first on a small part.
     """
 

@@ -10,20 +10,9 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from leafgate import api
 from leafgate.algorithms.feasible import Domain, Interval, intersect, largest_value_going_low, rest_of
 from leafgate.algorithms.routing import NOWHERE
-from leafgate.api import (
-    AdversaryKnowledge,
-    Column,
-    Floats,
-    Ids,
-    InconclusiveError,
-    Mask,
-    Node,
-    NumericSplit,
-    Schema,
-    Table,
-)
 from leafgate.kernel.table import distinct_rows
 from leafgate.kernel.tree import iterate_nodes
 from leafgate_plugins.maxent.problem.tree_index import ReachableCase, cases_through
@@ -32,16 +21,16 @@ Cells = Mapping[str, Sequence[Domain]]
 """What of an unknown column is counted: its values, or the intervals between all cuts."""
 
 
-def cells_of(trees: Sequence[Node], schema: Schema) -> Cells:
+def cells_of(trees: Sequence[api.Node], schema: api.Schema) -> Cells:
     """For each unknown number that the trees test, the intervals between the thresholds."""
     edges: dict[str, set[float]] = {}
     for node in iterate_nodes(*trees):
-        if isinstance(node, NumericSplit):
+        if isinstance(node, api.NumericSplit):
             edges.setdefault(node.column, set()).add(largest_value_going_low(node))
     return {name: _intervals(schema[name], sorted(at)) for name, at in edges.items() if not schema[name].public}
 
 
-def _intervals(column: Column, edges: Sequence[float]) -> list[Domain]:
+def _intervals(column: api.Column, edges: Sequence[float]) -> list[Domain]:
     whole = rest_of(column, {})
     assert isinstance(whole, Interval)
     inside = [at for at in edges if whole.low < at < whole.high]
@@ -50,7 +39,7 @@ def _intervals(column: Column, edges: Sequence[float]) -> list[Domain]:
     return [*parts, *([Interval(math.inf, -math.inf, True)] if column.missing else [])]
 
 
-def share_of(way: ReachableCase, cells: Cells, schema: Schema) -> float:
+def share_of(way: ReachableCase, cells: Cells, schema: api.Schema) -> float:
     """The part of the unknown cells' possible values that this way takes."""
     share = 1.0
     for name, rest in way.possible.items():
@@ -70,24 +59,24 @@ class Strata:
     """The people of one public row whose unknown cells lead to the same leaves; sorted by row.
 
     `share` is the part of the row's possible unknown cells (values of categories, intervals between
-    the cuts of numbers) that each stratum holds: what somebody who knows nothing would think.
+    the cuts of numbers) that each stratum contains: what somebody who knows nothing would think.
     `leaf` has a column for each tree. `value` gives, for unknown columns that are secrets or that
     facts speak of, the code of the value; `member` which strata are of the people the tree was
     learned from.
     """
 
-    row: Ids
-    share: Floats
-    leaf: Ids
-    value: Mapping[str, Ids] = field(default_factory=dict)
-    member: Mask | None = None
+    row: api.Ids
+    share: api.Floats
+    leaf: api.Ids
+    value: Mapping[str, api.Ids] = field(default_factory=dict)
+    member: api.Mask | None = None
 
     def __len__(self) -> int:
         return len(self.row)
 
 
 def strata_of(
-    trees: Sequence[Node], public: Table, schema: Schema, separated: Sequence[str], *, members: bool = True
+    trees: Sequence[api.Node], public: api.Table, schema: api.Schema, separated: Sequence[str], *, members: bool = True
 ) -> Strata:
     """All strata of the people in `public`; `separated` are unknown columns whose values need strata of their own.
 
@@ -110,14 +99,14 @@ def _counted(ways: Iterable[ReachableCase]) -> list[ReachableCase]:
         kept.append(way)
         total += len(way.rows)
         if total > MAX_STRATA:
-            raise InconclusiveError(
+            raise api.InconclusiveError(
                 f"the trees test so many unknown columns that there are more than {MAX_STRATA} cases to distinguish",
                 remedy="declare more columns public, or attack with fewer trees",
             )
     return kept
 
 
-def _by_value(way: ReachableCase, column: Column) -> Iterable[ReachableCase]:
+def _by_value(way: ReachableCase, column: api.Column) -> Iterable[ReachableCase]:
     rest = rest_of(column, way.possible)
     assert isinstance(rest, frozenset)
     for value in column.domain:
@@ -126,7 +115,7 @@ def _by_value(way: ReachableCase, column: Column) -> Iterable[ReachableCase]:
 
 
 def _gathered(
-    ways: Sequence[ReachableCase], n_trees: int, cells: Cells, schema: Schema, items: Sequence[str]
+    ways: Sequence[ReachableCase], n_trees: int, cells: Cells, schema: api.Schema, items: Sequence[str]
 ) -> Strata:
     sizes = [len(way.rows) for way in ways]
     leaf = np.array([way.leaf for way in ways], dtype=np.int64).reshape(len(ways), n_trees)
@@ -148,7 +137,7 @@ def _only(rest: Domain) -> str | None:
 
 
 def _with_outsiders(
-    strata: Strata, ways: Sequence[ReachableCase], cells: Cells, schema: Schema, items: Sequence[str]
+    strata: Strata, ways: Sequence[ReachableCase], cells: Cells, schema: api.Schema, items: Sequence[str]
 ) -> Strata:
     """The same people once more, in no leaf of any tree; each half as likely."""
     whole = [ReachableCase(np.arange(strata.row.max(initial=-1) + 1))]
@@ -173,7 +162,7 @@ def _sorted(strata: Strata) -> Strata:
 
 
 @dataclass(frozen=True)
-class People:
+class ProblemRows:
     """The rows of the problem: people with the same public cells of whom the same is known.
 
     `public` has their public cells and how many they are; `owner` numbers, for each, the public record
@@ -181,25 +170,25 @@ class People:
     columns some people's values of which are known, each row's code, or -1.
     """
 
-    public: Table
-    owner: Ids
-    position: Ids
-    known: Mapping[str, Ids] = field(default_factory=dict)
+    public: api.Table
+    owner: api.Ids
+    position: api.Ids
+    known: Mapping[str, api.Ids] = field(default_factory=dict)
 
     def row_of(self, record: int) -> int:
         """A row of a record's people."""
         return int(np.flatnonzero(self.owner == self.position[record])[0])
 
 
-def people_of(known: AdversaryKnowledge, *, members: bool) -> People:
+def people_of(known: api.AdversaryKnowledge, *, members: bool) -> ProblemRows:
     """Everyone in the table or, unless `members`, in the population; those with a known secret apart."""
     public, position = _everyone(known, members)
     if known.people is None:
-        return People(public, np.arange(len(public)), position)
+        return ProblemRows(public, np.arange(len(public)), position)
     row = rows_among(known.people, public)
     left = public.weight - np.bincount(row[row >= 0], known.people.weight[row >= 0], len(public)).astype(np.int64)
     if (row < 0).any() or (left < 0).any():
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "more people are known than there are with the same public cells",
             place="knows.people",
             remedy="name people of the table, each once",
@@ -211,22 +200,22 @@ def people_of(known: AdversaryKnowledge, *, members: bool) -> People:
     names = [column.name for column in known.people.schema.columns if not column.public]
     unknown = np.full(len(rest), -1)
     codes = {name: np.concatenate([unknown, known.people.codes(name)]) for name in names}
-    return People(Table(public.schema, frame, weight), owner, position, codes)
+    return ProblemRows(api.Table(public.schema, frame, weight), owner, position, codes)
 
 
-def _everyone(known: AdversaryKnowledge, members: bool) -> tuple[Table, Ids]:
+def _everyone(known: api.AdversaryKnowledge, members: bool) -> tuple[api.Table, api.Ids]:
     """Those the adversary knows of, and where the records of the table are among them."""
     if members:
         return known.public, np.arange(len(known.public))
     if known.population is None:
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "an adversary who knows not who is in the table must know of whom it was taken",
             place="data.population",
             remedy="name a file of them, or say `members: all`",
         )
     position = rows_among(known.public, known.population)
     if (position < 0).any():
-        raise InconclusiveError(
+        raise api.InconclusiveError(
             "somebody in the table is not in the population",
             place="data.population",
             remedy="name a population that holds everyone in the table",
@@ -234,7 +223,7 @@ def _everyone(known: AdversaryKnowledge, members: bool) -> tuple[Table, Ids]:
     return known.population, position
 
 
-def rows_among(people: Table, others: Table) -> Ids:
+def rows_among(people: api.Table, others: api.Table) -> api.Ids:
     """For each row of `people` the row of `others` with the same cells in the columns of `others`; -1 for none."""
     names = [column.name for column in others.schema.columns]
     frame = pd.concat([people.frame.loc[:, names], others.frame.loc[:, names]], ignore_index=True)

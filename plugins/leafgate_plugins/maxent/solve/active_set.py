@@ -17,7 +17,7 @@ from leafgate.processes import worker_pool
 from leafgate_plugins.maxent.presolve.fixed_cells import fixed_cells, forced_cells
 from leafgate_plugins.maxent.presolve.reduce import LABEL_TOLERANCE, ActiveSet, hold
 from leafgate_plugins.maxent.problem.leaf_constraints import LinearConstraints
-from leafgate_plugins.maxent.problem.problem import Outcome, Problem, SolveSettings
+from leafgate_plugins.maxent.problem.problem import EntropyMaximum, Problem, SolveSettings
 from leafgate_plugins.maxent.solve.certificate import cap_duals, dual_caps, upper_bound
 from leafgate_plugins.maxent.solve.closed_form import closed_form
 from leafgate_plugins.maxent.solve.engine import PosedProblem, Search, engine_of, pose, second_opinion
@@ -77,8 +77,8 @@ MIN_CELLS_FOR_PROCESSES = 20_000
 
 
 def all_starts(
-    one_start: Callable[[Search, int, int], Outcome], search: Search, settings: SolveSettings
-) -> Iterator[Outcome]:
+    one_start: Callable[[Search, int, int], EntropyMaximum], search: Search, settings: SolveSettings
+) -> Iterator[EntropyMaximum]:
     """Every start's outcome, in order; the same ones however many processes there are."""
     numbers = range(settings.starts)
     processes = min(len(numbers), os.cpu_count() or 1)
@@ -119,7 +119,7 @@ LARGE_PATIENCE = 6
 """Steps that a large part may take at its last barrier with little gain."""
 
 
-def multistart(search: Search, settings: SolveSettings) -> Outcome:
+def multistart(search: Search, settings: SolveSettings) -> EntropyMaximum:
     """The best of several starts, under a bound from a convex relaxation."""
     relaxed, active = _relaxed(search, FINE.last_barrier)
     if not len(violated(search.problem, relaxed.people, empty_active_set(search.problem))):
@@ -153,7 +153,7 @@ def multistart(search: Search, settings: SolveSettings) -> Outcome:
     )
 
 
-def _relaxed(search: Search, last: float) -> tuple[Outcome, ActiveSet]:
+def _relaxed(search: Search, last: float) -> tuple[EntropyMaximum, ActiveSet]:
     """The optimum with the internal constraints relaxed as far as makes them convex, and the inequalities imposed.
 
     Their prices are capped (certificate.dual_caps) by letting them be broken at a cost. The bound of this optimum holds
@@ -179,7 +179,7 @@ def _relaxed(search: Search, last: float) -> tuple[Outcome, ActiveSet]:
     return replace(question.outcome(point, convex=False), bound=bound), active
 
 
-def one_start(search: Search, number: int, seed: int) -> Outcome:
+def one_start(search: Search, number: int, seed: int) -> EntropyMaximum:
     """A local optimum, looked for from the closed form with uneven shares: roughly, and then exactly.
 
     Where a constraint still needs relief, the people below its node are solved for anew, everybody else held.
@@ -303,7 +303,7 @@ def _noise(rng: np.random.Generator, size: float, shape: tuple[int, int]) -> Flo
     return rng.gamma(1 / size**2, size**2, size=shape)
 
 
-def _local(search: Search, active: ActiveSet, people: Floats, options: SolverOptions) -> tuple[Floats, Outcome]:
+def _local(search: Search, active: ActiveSet, people: Floats, options: SolverOptions) -> tuple[Floats, EntropyMaximum]:
     """Where the engine ends from some people on, when relief from each constraint is dear."""
     question: PosedProblem = pose(search, active, people)
     fine = options.last_barrier == FINE.last_barrier
@@ -329,7 +329,7 @@ MAX_CONVEX_ROUNDS = 25
 """Rounds in which violated constraints are added."""
 
 
-def solve(problem: Problem, settings: SolveSettings) -> Outcome:
+def solve(problem: Problem, settings: SolveSettings) -> EntropyMaximum:
     """The belief, certified where the problem is convex, else the best of several starts and a bound.
 
     Raises InconclusiveError when no belief keeps all constraints (naming the smallest set in conflict
@@ -354,23 +354,25 @@ def _settled_cells(problem: Problem) -> Floats:
     return forced_cells(problem, fixed) if facts and np.isnan(fixed).sum() <= MAX_CELLS_FOR_LP else fixed
 
 
-def _attempt(search: Search, settings: SolveSettings) -> Outcome:
+def _attempt(search: Search, settings: SolveSettings) -> EntropyMaximum:
     convex = search.problem.settled or not search.problem.split_constraints
     return solve_convex(search) if convex else multistart(search, settings)
 
 
-def _closed(problem: Problem, people: Floats) -> Outcome:
+def _closed(problem: Problem, people: Floats) -> EntropyMaximum:
     entropy = problem.entropy(people)
-    return Outcome(people, entropy, entropy, closed=True, optima=(entropy,), violations=problem.violations(people))
+    return EntropyMaximum(
+        people, entropy, entropy, closed=True, optima=(entropy,), violations=problem.violations(people)
+    )
 
 
-def _refuse_violations(problem: Problem, outcome: Outcome, deadline: float) -> Outcome:
+def _refuse_violations(problem: Problem, outcome: EntropyMaximum, deadline: float) -> EntropyMaximum:
     if max(outcome.violations.values()) > FINAL_TOLERANCE:
         raise_infeasible(problem, outcome.people, deadline)
     return outcome
 
 
-def solve_convex(search: Search) -> Outcome:
+def solve_convex(search: Search) -> EntropyMaximum:
     """The optimum of a convex problem, with the duality gap."""
     problem, people, active = search.problem, search.start, empty_active_set(search.problem)
     for _ in range(MAX_CONVEX_ROUNDS):

@@ -12,7 +12,7 @@ from scipy import sparse as sp
 
 from leafgate.api import Floats, InconclusiveError, Mask
 from leafgate_plugins.maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem, restrict
-from leafgate_plugins.maxent.problem.problem import Binding, Outcome, Problem
+from leafgate_plugins.maxent.problem.problem import Binding, EntropyMaximum, Problem
 from leafgate_plugins.maxent.solve import gekko
 from leafgate_plugins.maxent.solve.certificate import dual_caps
 from leafgate_plugins.maxent.solve.interior_point import SolverOptions, solve
@@ -142,10 +142,10 @@ class PosedProblem:
         problem = self.search.problem
         return problem.entropy(people) + (value - self.part.entropy(x)) / float(problem.weight.sum())
 
-    def outcome(self, solved: Solution, bound: float = math.inf, *, convex: bool) -> Outcome:
+    def outcome(self, solved: Solution, bound: float = math.inf, *, convex: bool) -> EntropyMaximum:
         problem, people = self.search.problem, self.people(solved.x)
         entropy = problem.entropy(people)
-        return Outcome(
+        return EntropyMaximum(
             people,
             entropy,
             max(bound, entropy),

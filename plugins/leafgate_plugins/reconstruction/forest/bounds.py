@@ -10,18 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from leafgate.api import Ids, Mask
+from leafgate_plugins.reconstruction.forest import cell_bounds
 from leafgate_plugins.reconstruction.forest.assignment import regions_of
-from leafgate_plugins.reconstruction.forest.cell_bounds import (
-    MAX_CELLS,
-    Answer,
-    Cells,
-    CellSearch,
-    Question,
-    cell_system,
-    largest_cells,
-    pair_bounds,
-    touched,
-)
 from leafgate_plugins.reconstruction.forest.column_bounds import ColumnBounds, column_bounds
 from leafgate_plugins.reconstruction.forest.regions import Forest
 
@@ -146,7 +136,7 @@ def forest_bounds(
     """
     low, high = ([each.low.copy() for each in columns], [each.high.copy() for each in columns])
     best, possible = ([np.zeros(each.low.shape, dtype=bool) for each in columns] for _ in range(2))
-    used, searches = list[int](), list[tuple[Cells, CellSearch] | None]()
+    used, searches = list[int](), list[tuple[cell_bounds.Cells, cell_bounds.CellSearch] | None]()
     for label in range(len(forest.classes)):
         assigned = found[label] if found else None
         searches.append(_search(forest, label, deadline, assigned))
@@ -161,7 +151,7 @@ def forest_bounds(
             for block in range(len(each.low)):
                 if search.seconds <= 0 and not search.shown:
                     break
-                question = touched(cells.regions, i, each.block == block)
+                question = cell_bounds.touched(cells.regions, i, each.block == block)
                 answer = search.answer(question, int(low[i][block, label]), int(high[i][block, label]))
                 low[i][block, label], high[i][block, label] = answer.low, answer.high
                 best[i][block, label] = answer.is_best
@@ -173,15 +163,17 @@ def forest_bounds(
     return ForestBounds(columns=columns, limits=limits, pairs=pairs, trees_together=tuple(used))
 
 
-def _search(forest: Forest, label: int, deadline: float, assigned: Ids | None) -> tuple[Cells, CellSearch] | None:
+def _search(
+    forest: Forest, label: int, deadline: float, assigned: Ids | None
+) -> tuple[cell_bounds.Cells, cell_bounds.CellSearch] | None:
     """The cells of the people of a class; None where nobody is in it, one tree has too many, or the time is over."""
     if not forest.people[label] or time.monotonic() > deadline:
         return None
-    cells = largest_cells(forest.trees, label, MAX_CELLS)
+    cells = cell_bounds.largest_cells(forest.trees, label, cell_bounds.MAX_CELLS)
     if cells is None:
         return None
     is_whole = len(cells.numbers) == len(forest.trees)
-    search = CellSearch(cell_system(forest.trees, cells, label), is_whole, deadline)
+    search = cell_bounds.CellSearch(cell_bounds.cell_system(forest.trees, cells, label), is_whole, deadline)
     if assigned is not None and is_whole:
         position = {row.tobytes(): i for i, row in enumerate(cells.leaf)}
         places = [position[row.tobytes()] for row in np.ascontiguousarray(assigned[:, list(cells.numbers)])]
@@ -199,7 +191,7 @@ def _see(forest: Forest, columns: Sequence[ColumnBounds], label: int, leaf: Ids,
 
 def _pairs(
     forest: Forest,
-    searches: Sequence[tuple[Cells, CellSearch] | None],
+    searches: Sequence[tuple[cell_bounds.Cells, cell_bounds.CellSearch] | None],
     deadline: float,
     found: Sequence[Ids | None],
 ) -> dict[tuple[int, int], Limits]:
@@ -215,7 +207,7 @@ def _pairs(
         low, high = (np.zeros((len(at), len(forest.classes)), dtype=np.int64) for _ in range(2))
         best, possible = (np.zeros(low.shape, dtype=bool) for _ in range(2))
         for label in range(len(forest.classes)):
-            both = pair_bounds(first.people[:, label], second.people[:, label], meets)
+            both = cell_bounds.pair_bounds(first.people[:, label], second.people[:, label], meets)
             low[:, label], high[:, label] = (each.reshape(-1)[at] for each in both)
             assigned = found[label] if found else None
             if assigned is not None:
@@ -235,16 +227,18 @@ def _pairs(
     return pairs
 
 
-def _pair_of_cells(cells: Cells, one: int, two: int, leaves: int) -> Ids:
+def _pair_of_cells(cells: cell_bounds.Cells, one: int, two: int, leaves: int) -> Ids:
     """For each cell the number of its pair of leaves of two trees, the second of which has so many leaves."""
     first, second = (cells.leaf[:, cells.numbers.index(number)] for number in (one, two))
     return np.asarray(first * leaves + second)
 
 
-def _answers(search: CellSearch, numbers: Ids, pairs: Ids, low: Ids, high: Ids) -> Iterator[Answer]:
+def _answers(
+    search: cell_bounds.CellSearch, numbers: Ids, pairs: Ids, low: Ids, high: Ids
+) -> Iterator[cell_bounds.Answer]:
     """The limits of each pair of leaves, until the time is over and no table is known that answers."""
     for row, pair in enumerate(pairs.tolist()):
         if search.seconds <= 0 and not search.shown:
             return
         inside = numbers == pair
-        yield search.answer(Question(may=inside, must=inside), int(low[row]), int(high[row]))
+        yield search.answer(cell_bounds.Question(may=inside, must=inside), int(low[row]), int(high[row]))

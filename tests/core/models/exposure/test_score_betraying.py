@@ -14,7 +14,7 @@ from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, His
 
 from example_counts import seeds
 from installed_readers import minimise, neutral_file, read_foreign
-from leafgate.ir.model import Floats
+from leafgate.kernel.arrays import Floats
 from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.exposure.scores import (
     PEOPLE,
