@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -70,7 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Display:
     """A line of progress on a made-up terminal, drawn when a test says so, and a clock that stands still until then."""
 
-    def __init__(self, columns: int, stream: io.TextIOBase) -> None:
+    def __init__(self, columns: int, stream: TextIO) -> None:
         self.stream, self.now = stream, 100.0
         self.line = ProgressLine(stream, lambda: self.now, lambda: columns)
 
@@ -87,7 +88,7 @@ class Display:
 
 
 @contextmanager
-def display(step: str, columns: int = 80, stream: io.TextIOBase | None = None) -> Iterator[Display]:
+def display(step: str, columns: int = 80, stream: TextIO | None = None) -> Iterator[Display]:
     """A display of one step of work."""
     made = Display(columns, stream or io.StringIO(newline=""))
     with progress_watched_by(made.line), progress_step(step):

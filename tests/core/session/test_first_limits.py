@@ -11,6 +11,7 @@ import pytest
 
 import leafgate
 from leafgate.api import InvalidError
+from leafgate.app import parse_yaml
 
 pytest.importorskip("sklearn")
 pytest.importorskip("skops")
@@ -121,8 +122,6 @@ def test_a_leaf_of_one_diagnosis_fails_however_few_people_it_is_of_all() -> None
 
 def limits_of(audit: leafgate.Audit) -> list[dict[str, Any]]:
     """The limits of the policy that an audit was by."""
-    from leafgate.io.yaml import parse_yaml
-
     metrics: list[dict[str, Any]] = parse_yaml(audit.to_policy().encode(), "policy.yaml")["metrics"]
     return metrics
 
