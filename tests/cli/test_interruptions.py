@@ -102,7 +102,7 @@ def test_workers_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     words: list[object] = ["sweep", "--over", "build.k=1,2,3,4", "--out", tmp_path / "swept", "--workers", 2]
     running = interrupted(tmp_path, words, ATTACK, signal.SIGKILL)
     assert len(running_in(running.pid)) > 1  # the workers sleep
-    running.communicate()
+    running.communicate(timeout=SECONDS)
     assert ended_in(running.pid, SECONDS)
 
 

@@ -107,7 +107,6 @@ def test_a_compressed_pickle_is_a_pickle(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="is a pickle"):
         read_foreign(content, "model.joblib")
     (tmp_path / "model.joblib").write_bytes(content)
-    (tmp_path / "people.csv").write_text("age,school,income\n20,none,low\n30,none,high\n")
     (tmp_path / "policy.yaml").write_text(POLICY.replace("FILE", "model.joblib"))
     assert "is a pickle" in leafgate("audit", tmp_path / "policy.yaml").err
 
