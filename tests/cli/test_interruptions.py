@@ -18,48 +18,18 @@ from command_line import LISTEN, MAIN, process, start, wait_for
 from leafgate.app import ExitCode, guarded
 from patience import SECONDS
 from session_processes import PROC, ended_in, running_in
-from stranger import install
+from slow_plugin import AWAKE, FOREVER, install_slow_plugin
 from survey import survey
 
 FULL = Path("/dev/full")
-SLOW = """
-import os, time
-from typing import Literal
-from leafgate.api import AttackModel, TreeBuilder, hookimpl
-leafgate_api = ">=3,<4"
-
-def sleep():
-    open(os.environ["AWAKE"], "w").close()
-    time.sleep(60)
-
-class SlowAttack(AttackModel):
-    use: Literal["slow_attack"] = "slow_attack"
-
-    def infer(self, release, known):
-        sleep()
-
-class SlowBuilder(TreeBuilder):
-    use: Literal["slow_builder"] = "slow_builder"
-
-    def build(self, table, rng):
-        sleep()
-
-@hookimpl
-def tree_builders():
-    return [SlowBuilder]
-
-@hookimpl
-def attack_models():
-    return [SlowAttack]
-"""
 
 
 def interrupted(
     folder: Path, words: list[object], change: dict[str, Any], number: signal.Signals = signal.SIGINT
 ) -> subprocess.Popen[str]:
     """One command, interrupted as soon as the slow plugin sleeps."""
-    install(folder, "leafgate_slow", SLOW)
-    before = f"{LISTEN}\nimport os; os.environ['AWAKE'] = {str(folder / 'awake')!r}"
+    install_slow_plugin(folder)
+    before = f"{LISTEN}\nimport os; os.environ[{AWAKE!r}] = {str(folder / 'awake')!r}"
     command, *options = words
     running = start(command, survey(folder, change), *options, before=before, path=folder, start_new_session=True)
     wait_for(lambda: (folder / "awake").exists() or running.poll() is not None)
@@ -67,16 +37,15 @@ def interrupted(
     return running
 
 
-ATTACK = {"attacks": [{"use": "slow_attack"}]}
 BUILD = {"build": {"use": "slow_builder"}}
 
 
 @pytest.mark.parametrize(
     ("command", "change", "number", "code"),
     [
-        ("audit", ATTACK, signal.SIGINT, 130),
+        ("audit", FOREVER, signal.SIGINT, 130),
         ("audit", BUILD, signal.SIGINT, 130),
-        ("audit", ATTACK, signal.SIGTERM, 143),
+        ("audit", FOREVER, signal.SIGTERM, 143),
         ("build", BUILD, signal.SIGINT, 130),
     ],
 )
@@ -100,7 +69,7 @@ def test_a_command_that_is_ended_by_a_signal_ends_in_its_code_and_leaves_what_wa
 def test_workers_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     """It can clean up nothing."""
     words: list[object] = ["sweep", "--over", "build.k=1,2,3,4", "--out", tmp_path / "swept", "--workers", 2]
-    running = interrupted(tmp_path, words, ATTACK, signal.SIGKILL)
+    running = interrupted(tmp_path, words, FOREVER, signal.SIGKILL)
     assert len(running_in(running.pid)) > 1  # the workers sleep
     running.communicate(timeout=SECONDS)
     assert ended_in(running.pid, SECONDS)

@@ -21,33 +21,10 @@ from leafgate.console.progress import STEPS, ProgressLine, StderrBesideLine, sho
 from leafgate.progress import progress_step
 from patience import SECONDS
 from session_processes import PROC, ended_in
-from stranger import install
+from slow_plugin import FOREVER, WORD, install_slow_plugin
 from survey import survey
 from terminal import CONTROL_C, ERASE_LINE, on_terminal, screen
 
-SLOW = """
-import os, sys, time
-from typing import Literal
-from leafgate.api import hookimpl, report_progress
-from leafgate_plugins.linking.components import Linking
-leafgate_api = ">=3,<4"
-
-class SlowAttack(Linking):
-    use: Literal["slow_attack"] = "slow_attack"
-    rooms: int = 6
-
-    def infer(self, release, known):
-        for room in range(self.rooms):
-            report_progress(room, self.rooms, "rooms")
-            time.sleep(0.15)
-            if room == 3:
-                print("a word of the plugin", file=sys.stderr)
-        return super().infer(release, known)
-
-@hookimpl
-def attack_models():
-    return [SlowAttack]
-"""
 SOON = """
 import leafgate.console.progress as progress
 progress.QUICK_SECONDS, progress.REDRAW_SECONDS = 0.0, 0.02
@@ -58,13 +35,12 @@ sys.modules["rich"] = None
 """
 """Whoever imports rich, which takes as long as a small audit, fails."""
 SLOW_AUDIT = {"attacks": [{"use": "linking"}, {"use": "slow_attack"}], "metrics.0.of": "slow_attack"}
-FOREVER = {"attacks": [{"use": "slow_attack", "rooms": 10_000}]}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LEAFGATE_TRACEBACK", "1")  # the tests wait for what the plugin prints
-    install(tmp_path, "leafgate_slow", SLOW)
+    install_slow_plugin(tmp_path)
     return tmp_path
 
 
@@ -184,10 +160,10 @@ def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path
     assert "\x1b" not in command.text.replace(ERASE_LINE, "")
     warning, *others = screen(command.text)
     assert warning.startswith("warning: policy.yaml: ")
-    assert others == ["a word of the plugin", ""]
+    assert others == [WORD, ""]
     ended = process("audit", policy, "--out", piped, before=SOON + NO_RICH, path=folder)
     assert ended.code == 0
-    assert ended.trouble == "a word of the plugin\n"
+    assert ended.trouble == f"{WORD}\n"
     assert command.stdout.read_text() == ended.out
     for name in ("report.json", "release.json"):
         assert (shown / name).read_bytes() == (piped / name).read_bytes()
@@ -200,7 +176,7 @@ def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path
 def test_whoever_wants_no_progress_gets_none(folder: Path, word: str) -> None:
     with on_terminal("audit", survey(folder, SLOW_AUDIT), word, folder=folder, before=SOON) as command:
         assert command.end() == 0
-    assert command.text == "a word of the plugin\r\n"
+    assert command.text == f"{WORD}\r\n"
 
 
 @pytest.mark.parametrize(
@@ -255,7 +231,7 @@ def test_an_interrupted_sweep_ends_at_once_in_130_with_its_workers_and_its_line(
     with on_terminal("sweep", survey(folder, FOREVER), *words, folder=folder, before=SOON) as command:
         inner = ", attack slow_attack (1 of 1), 2 of 10,000 rooms, about " if workers == 1 else ", for "
         command.wait_for(lambda text: f"leafgate: sweep, 0 of 4 points{inner}" in text)
-        command.wait_for(lambda text: workers == 1 or text.count("a word of the plugin") == workers)
+        command.wait_for(lambda text: workers == 1 or text.count(WORD) == workers)
         started = time.monotonic()
         command.press(CONTROL_C)
         assert command.end() == 130

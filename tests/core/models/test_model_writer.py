@@ -66,41 +66,29 @@ def refusing(*given: Any) -> Any:
     raise ReleaseError("holds no oak", place="m")
 
 
-REFUSED: dict[str, tuple[str, tuple[ModelReader, ...], str]] = {
-    "nobody writes it": ("convert stump.oak new.pkl", (HONEST_READER,), r"no installed plugin writes .*\.oak"),
-    "two plugins write it": ("convert stump.oak new.oak", (HONEST_READER, ELM), "several plugins, elm and oak"),
-    "its reader refuses it": (
-        "convert stump.oak new.oak",
-        (replace(HONEST_READER, write=lambda model, original: original[:-9]),),
-        "new.oak: ",
-    ),
-    "it discloses more than the model": (
-        "scrub stump.oak new.oak --leaves labels --policy policy.yaml",
-        (replace(HONEST_READER, write=lambda model, original: original),),
-        "the plugin 'oak' wrote a file that discloses counts, the model labels",
-    ),
-    "the plugin fails": (
-        "convert stump.oak new.oak",
-        (replace(HONEST_READER, write=failing),),
-        "the plugin 'oak' failed to write it \\(KeyError",
-    ),
-    "the plugin takes no model from the file": (
-        "repair stump.oak --policy policy.yaml --out new.oak",
-        (replace(HONEST_READER, check_original=refusing),),
-        "holds no oak",
-    ),
-    "the plugin fails to look at the file": (
-        "repair stump.oak --policy policy.yaml --out new.oak",
-        (replace(HONEST_READER, check_original=failing),),
-        "the plugin 'oak' failed to look at it \\(KeyError",
+def oak(**changes: Any) -> ModelReader:
+    return replace(HONEST_READER, **changes)
+
+
+CONVERT, REPAIR = "convert stump.oak new.oak", "repair stump.oak --policy policy.yaml --out new.oak"
+SCRUB = "scrub stump.oak new.oak --leaves labels --policy policy.yaml"
+REFUSED: dict[str, tuple[str, list[ModelReader], str]] = {
+    "nobody writes it": ("convert stump.oak new.pkl", [oak()], r"no installed plugin writes .*\.oak"),
+    "two plugins write it": (CONVERT, [oak(), ELM], "several plugins, elm and oak"),
+    "its reader refuses it": (CONVERT, [oak(write=lambda model, original: original[:-9])], r"new\.oak: "),
+    "it discloses more": (SCRUB, [oak(write=lambda model, original: original)], "discloses counts, the model labels"),
+    "the plugin fails": (CONVERT, [oak(write=failing)], r"the plugin 'oak' failed to write it \(KeyError"),
+    "its original is refused": (REPAIR, [oak(check_original=refusing)], "holds no oak"),
+    "the plugin fails to look": (
+        REPAIR,
+        [oak(check_original=failing)],
+        r"'oak' failed to look at it \(KeyError",
     ),
 }
 
 
 @pytest.mark.parametrize(("words", "readers", "why"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_written_is_refused(
-    write: Write, words: str, readers: tuple[ModelReader, ...], why: str
-) -> None:
+def test_what_cannot_be_written_is_refused(write: Write, words: str, readers: list[ModelReader], why: str) -> None:
     ended = write(words, *readers)
     assert (ended.code, bool(re.search(why, ended.err))) == (2, True), ended.err
     assert "a cell" not in ended.err
