@@ -98,7 +98,7 @@ def test_an_older_report_that_cannot_be_set_aside_is_told_of(passed: Path, monke
     def refuse(path: str, target: str) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
 
-    monkeypatch.setattr("leafgate.session.results.os.replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     ended = leafgate("audit", survey(passed, FAILS), "--out", passed / "out")
     assert (ended.code, "an older verdict stands there and cannot be set aside" in ended.err) == (2, True)
     monkeypatch.undo()
@@ -111,7 +111,6 @@ DICE = """
 from typing import Literal
 from leafgate.api import TreeBuilder, hookimpl
 leafgate_api = ">=3,<4"
-from leafgate.kernel.release import Release
 
 class Dice(TreeBuilder):
     use: Literal["dice"] = "dice"
