@@ -108,7 +108,7 @@ def test_a_compressed_pickle_is_a_pickle(tmp_path: Path) -> None:
         read_foreign(content, "model.joblib")
     (tmp_path / "model.joblib").write_bytes(content)
     (tmp_path / "policy.yaml").write_text(POLICY.replace("FILE", "model.joblib"))
-    assert "is a pickle" in leafgate("audit", tmp_path / "policy.yaml").err
+    assert "is a pickle" in leafgate("validate", tmp_path / "policy.yaml").err
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
