@@ -21,7 +21,7 @@ MEDIAN = 5
 """The median function has at least so many code lines: nothing is gained by cutting functions into pieces."""
 
 
-MOST_TESTS_OF_INTERNAL_MODULES = 120
+MOST_TESTS_OF_INTERNAL_MODULES = 118
 """The most files of tests that import a module which no page documents."""
 
 
