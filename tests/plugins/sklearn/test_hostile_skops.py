@@ -72,7 +72,7 @@ def test_a_schema_with_anything_at_some_node_is_read_or_refused(data: st.DataObj
 def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
     """4,000 categories, one feature each, scaled afterwards; in pairs of category and feature they are 16 millions."""
     values = [f"z{i:04}" for i in range(4_000)]
-    encoder = make_pipeline(OneHotEncoder(sparse_output=False), MaxAbsScaler(), DecisionTreeClassifier(max_depth=1))
+    encoder = make_pipeline(OneHotEncoder(), MaxAbsScaler(), DecisionTreeClassifier(max_depth=1))
     encoder.fit(pd.DataFrame({"zip": values}), np.arange(4_000) == 17)
     encoder[1].scale_ = np.full(4_000, 2.0)
     with ends_soon():
