@@ -1,7 +1,8 @@
-"""Nobody reads stdout, the disk behind it is full, or somebody presses Ctrl-C."""
+"""Nobody reads stdout, the disk behind it is full, or somebody presses Ctrl-C or kills the command."""
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import signal
 import subprocess
@@ -13,73 +14,66 @@ import pytest
 import typer
 
 from cases import more
-from command_line import LISTEN, process, start, wait_for
+from command_line import LISTEN, MAIN, process, start, wait_for
 from leafgate.app import ExitCode, guarded
-from stranger import install
+from patience import SECONDS
+from session_processes import PROC, ended_in, running_in
+from slow_plugin import AWAKE, FOREVER, install_slow_plugin
 from survey import survey
 
 FULL = Path("/dev/full")
-SLOW = """
-import os, time
-from typing import Literal
-from leafgate.api import AttackModel, TreeBuilder, hookimpl
-leafgate_api = ">=3,<4"
-
-def sleep():
-    open(os.environ["AWAKE"], "w").close()
-    time.sleep(60)
-
-class SlowAttack(AttackModel):
-    use: Literal["slow_attack"] = "slow_attack"
-
-    def infer(self, release, known):
-        sleep()
-
-class SlowBuilder(TreeBuilder):
-    use: Literal["slow_builder"] = "slow_builder"
-
-    def build(self, table, rng):
-        sleep()
-
-@hookimpl
-def tree_builders():
-    return [SlowBuilder]
-
-@hookimpl
-def attack_models():
-    return [SlowAttack]
-"""
 
 
 def interrupted(
-    folder: Path, policy: Path, *words: object, number: signal.Signals = signal.SIGINT
+    folder: Path, words: list[object], change: dict[str, Any], number: signal.Signals = signal.SIGINT
 ) -> subprocess.Popen[str]:
     """One command, interrupted as soon as the slow plugin sleeps."""
-    install(folder, "leafgate_slow", SLOW)
-    before = f"{LISTEN}\nimport os; os.environ['AWAKE'] = {str(folder / 'awake')!r}"
-    running = start(*words[:1], policy, *words[1:], before=before, path=folder)
+    install_slow_plugin(folder)
+    before = f"{LISTEN}\nimport os; os.environ[{AWAKE!r}] = {str(folder / 'awake')!r}"
+    command, *options = words
+    running = start(command, survey(folder, change), *options, before=before, path=folder, start_new_session=True)
     wait_for(lambda: (folder / "awake").exists() or running.poll() is not None)
     running.send_signal(number)
     return running
 
 
+BUILD = {"build": {"use": "slow_builder"}}
+
+
 @pytest.mark.parametrize(
-    ("change", "number", "code"),
+    ("command", "change", "number", "code"),
     [
-        ({"attacks": [{"use": "slow_attack"}]}, signal.SIGINT, 130),
-        ({"build": {"use": "slow_builder"}}, signal.SIGINT, 130),
-        ({"attacks": [{"use": "slow_attack"}]}, signal.SIGTERM, 143),
+        ("audit", FOREVER, signal.SIGINT, 130),
+        ("audit", BUILD, signal.SIGINT, 130),
+        ("audit", FOREVER, signal.SIGTERM, 143),
+        ("build", BUILD, signal.SIGINT, 130),
     ],
 )
 @pytest.mark.thorough
-def test_an_audit_that_is_ended_by_a_signal_ends_in_its_code_and_leaves_no_file(
-    tmp_path: Path, change: dict[str, Any], number: signal.Signals, code: int
+def test_a_command_that_is_ended_by_a_signal_ends_in_its_code_and_leaves_what_was_there(
+    tmp_path: Path, command: str, change: dict[str, Any], number: signal.Signals, code: int
 ) -> None:
-    out = tmp_path / "out"
-    running = interrupted(tmp_path, survey(tmp_path, change), "audit", "--out", out, number=number)
+    (out := tmp_path / "out").mkdir()
+    if command == "build":
+        out /= "release.json"
+        out.write_text("old")
+    running = interrupted(tmp_path, [command, "--out", out], change, number)
     result, err = running.communicate(timeout=30)
     assert (running.returncode, result, "Traceback" in err) == (code, "", False)
-    assert list(out.iterdir()) == []
+    left = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert left == ({"release.json": "old"} if command == "build" else {})
+
+
+@pytest.mark.skipif(not PROC.exists(), reason="there is no /proc here")
+@pytest.mark.thorough
+def test_workers_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
+    """It can clean up nothing."""
+    words: list[object] = ["sweep", "--over", "build.k=1,2,3,4", "--out", tmp_path / "swept", "--workers", 2]
+    running = interrupted(tmp_path, words, FOREVER, signal.SIGCONT)  # it goes on
+    assert len(running_in(running.pid)) >= 3
+    running.kill()
+    running.communicate(timeout=SECONDS)
+    assert ended_in(running.pid, SECONDS)
 
 
 def test_an_interruption_of_the_first_imports_ends_in_130_without_a_traceback(tmp_path: Path) -> None:
@@ -109,55 +103,24 @@ def test_a_signal_while_python_exits_leaves_the_results_and_prints_no_traceback(
     assert (tmp_path / "out" / "report.json").exists()
 
 
+@pytest.mark.parametrize("stdout", ["closed", *(["full"] if FULL.exists() else [])])
+@pytest.mark.parametrize("command", ["audit", "nonsense"])
 @pytest.mark.thorough
-def test_an_interrupted_build_ends_in_130_and_leaves_the_old_file(tmp_path: Path) -> None:
-    out = tmp_path / "out" / "release.json"
-    out.parent.mkdir()
-    out.write_text("old")
-    policy = survey(tmp_path, {"build": {"use": "slow_builder"}})
-    running = interrupted(tmp_path, policy, "build", "--out", out)
-    running.communicate(timeout=30)
-    assert running.returncode == 130
-    assert [(path.name, path.read_text()) for path in out.parent.iterdir()] == [("release.json", "old")]
-
-
-def commands(folder: Path) -> list[list[object]]:
-    return [["audit", survey(folder)], ["nonsense", "--json"]]
-
-
-each_command = pytest.mark.parametrize("number", [0, 1])
-
-
-@each_command
-@pytest.mark.thorough
-def test_a_closed_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
-    with start(*commands(tmp_path)[number]) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdout.close()
-        err = running.stderr.read()
-    assert running.returncode == 4
-    assert "Traceback" not in err
-    assert "Exception ignored" not in err
-
-
-@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
-@each_command
-@pytest.mark.thorough
-def test_a_full_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
-    with FULL.open("w") as full:
-        ended = process(*commands(tmp_path)[number], stdout=full)
-    assert ended.code == 4
-    assert "Traceback" not in ended.err
-    assert "Exception ignored" not in ended.err
+def test_a_stdout_that_takes_nothing_is_an_internal_error(tmp_path: Path, stdout: str, command: str) -> None:
+    words = ["audit", survey(tmp_path)] if command == "audit" else ["nonsense", "--json"]
+    with FULL.open("w") if stdout == "full" else contextlib.nullcontext(subprocess.PIPE) as out:
+        running = start(*words, stdout=out)
+        if running.stdout is not None:
+            running.stdout.close()
+            running.stdout = None
+        err = running.communicate(timeout=60)[1]
+    assert (running.returncode, "Traceback" in err, "Exception ignored" in err) == (4, False, False)
 
 
 def test_a_stdout_closed_before_the_start_is_an_internal_error(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", "from leafgate.cli import main; main()", "audit", str(survey(tmp_path))]
-    command = " ".join(shlex.quote(word) for word in words)
+    command = " ".join(shlex.quote(word) for word in (sys.executable, "-c", MAIN, "audit", str(survey(tmp_path))))
     ended = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True, check=False)
-    assert ended.returncode == 4
-    assert "Traceback" not in ended.stderr
+    assert (ended.returncode, "Traceback" in ended.stderr) == (4, False)
 
 
 def test_an_interruption_that_a_library_made_an_error_of_is_one_all_the_same(

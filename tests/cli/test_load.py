@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command_line import leafgate, start
+from command_line import LISTEN, leafgate, start
 from patience import SECONDS
-from session_processes import PROC, running_in
+from session_processes import PROC, ended_in
 from survey import PEOPLE, survey, write_policy
 
 PROCESSES = 8
@@ -67,8 +67,6 @@ for each in ("fsync", "replace"):
 """A slow disk, and a signal at the n-th call that writes: 0 is none of them."""
 SITE = "import os\nif 'LOAD_FAULTS' in os.environ:\n    import load_faults\n"
 """Runs in every process, so in workers too."""
-LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-"""A process started in the background may have been told to ignore Ctrl-C; a person's terminal does not."""
 
 SHADOWS = {"shadows": 8, "more shadows": 12}
 """How many shadow models audits of these kinds train; both keep them in one cache."""
@@ -201,14 +199,6 @@ def assert_whole(folder: Path) -> None:
         assert leafgate("report", report).code == code, report
 
 
-def assert_none_left(ran: Ran) -> None:
-    """No worker outlives the process that it works for."""
-    deadline = time.monotonic() + SECONDS
-    while running_in(ran.running.pid):
-        assert time.monotonic() < deadline, f"{ran.kind} left processes after {ran.signal}"
-        time.sleep(0.02)
-
-
 def assert_ended(ran: Ran) -> None:
     """A run ends by its verdict or by its signal, or is refused in one line; of several processes one may be killed."""
     number = getattr(signal, ran.signal, None)
@@ -260,7 +250,7 @@ def one_round(load: Load, seed: int, *, shared: bool) -> None:
     older = {path for out in outs for path in out.rglob(TEMPORARY)}  # of points of sweeps that were killed
     started = started_runs(load, random.Random(f"{seed} {shared}"), outs)
     for ran in started:
-        assert_none_left(ran)
+        assert ended_in(ran.running.pid, SECONDS), f"{ran.kind} left processes after {ran.signal}"
         assert_ended(ran)
     for out, before in points.items():
         if out.exists():
@@ -276,7 +266,17 @@ def one_round(load: Load, seed: int, *, shared: bool) -> None:
     assert {number: after_scores.get(number) for number in scores} == scores, "a shadow model was lost"
 
 
-def rounds(load: Load, seeds: list[int]) -> None:
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(SEEDS, marks=pytest.mark.processes),
+        pytest.param([*range(SEEDS[0], SEEDS[0] + SLOW_ROUNDS)], marks=pytest.mark.slow),
+    ],
+    ids=["once", "hundreds"],
+)
+def test_audits_that_are_interrupted_and_killed_leave_whole_results_and_no_process(
+    load: Load, seeds: list[int]
+) -> None:
     for seed in seeds:
         for shared in (True, False):
             try:
@@ -289,17 +289,6 @@ def rounds(load: Load, seeds: list[int]) -> None:
         load.calm(kind, load.folder / "own-0" / kind)
     assert leafgate(*load.words("builder", load.folder / "shared")).code == 0
     assert not list((load.folder / "shared").glob(TEMPORARY))
-
-
-@pytest.mark.processes
-def test_audits_that_are_interrupted_and_killed_leave_whole_results_and_no_process(load: Load) -> None:
-    rounds(load, SEEDS)
-
-
-@pytest.mark.slow
-def test_hundreds_of_audits_that_are_interrupted_and_killed_leave_whole_results_and_no_process(load: Load) -> None:
-    first = SEEDS[0]
-    rounds(load, list(range(first, first + SLOW_ROUNDS)))
 
 
 PAGE_BYTES = 4096
@@ -336,7 +325,7 @@ def assert_full(load: Load, kind: str, out: Path) -> None:
     """A run that finds no room ends in 3 or 4, in one line that says what to do, with nothing half written."""
     running = load.begin(kind, out)
     said, err = running.communicate(timeout=4 * SECONDS)
-    assert_none_left(Ran(kind, out, "a full disk", running))
+    assert ended_in(running.pid, SECONDS)
     lines = [line for line in err.splitlines() if line.startswith("leafgate: ")]
     assert "Traceback" not in err
     assert_whole(out)

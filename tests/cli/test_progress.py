@@ -6,7 +6,10 @@ import io
 import itertools
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -14,37 +17,14 @@ from cases import more
 from command_line import leafgate, process
 from leafgate.api import report_progress
 from leafgate.app import progress_watched_by
-from leafgate.console.progress import STEPS, ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
+from leafgate.console.progress import STEPS, ProgressLine, StderrBesideLine, shown_progress
 from leafgate.progress import progress_step
 from patience import SECONDS
 from session_processes import PROC, ended_in
-from stranger import install
+from slow_plugin import FOREVER, WORD, install_slow_plugin
 from survey import survey
 from terminal import CONTROL_C, ERASE_LINE, on_terminal, screen
 
-SLOW = """
-import os, sys, time
-from typing import Literal
-from leafgate.api import hookimpl, report_progress
-from leafgate_plugins.linking.components import Linking
-leafgate_api = ">=3,<4"
-
-class SlowAttack(Linking):
-    use: Literal["slow_attack"] = "slow_attack"
-    rooms: int = 6
-
-    def infer(self, release, known):
-        for room in range(self.rooms):
-            report_progress(room, self.rooms, "rooms")
-            time.sleep(0.15)
-            if room == 3:
-                print("a word of the plugin", file=sys.stderr)
-        return super().infer(release, known)
-
-@hookimpl
-def attack_models():
-    return [SlowAttack]
-"""
 SOON = """
 import leafgate.console.progress as progress
 progress.QUICK_SECONDS, progress.REDRAW_SECONDS = 0.0, 0.02
@@ -55,114 +35,108 @@ sys.modules["rich"] = None
 """
 """Whoever imports rich, which takes as long as a small audit, fails."""
 SLOW_AUDIT = {"attacks": [{"use": "linking"}, {"use": "slow_attack"}], "metrics.0.of": "slow_attack"}
-FOREVER = {"attacks": [{"use": "slow_attack", "rooms": 10_000}]}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LEAFGATE_TRACEBACK", "1")  # the tests wait for what the plugin prints
-    install(tmp_path, "leafgate_slow", SLOW)
+    install_slow_plugin(tmp_path)
     return tmp_path
 
 
-class Clock:
-    """A clock that stands still until it is told otherwise."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Display:
-    """A line of progress on a made-up terminal, drawn when a test says so."""
+    """A line of progress on a made-up terminal, drawn when a test says so, and a clock that stands still until then."""
 
-    def __init__(self, columns: int = 80) -> None:
-        self.clock, self.stream = Clock(), io.StringIO()
-        self.line = ProgressLine(self.stream, self.clock, lambda: columns)
+    def __init__(self, columns: int, stream: TextIO) -> None:
+        self.stream, self.now = stream, 100.0
+        self.line = ProgressLine(stream, lambda: self.now, lambda: columns)
 
     def after(self, seconds: float) -> str:
         """The last line of the screen so many seconds later."""
-        self.clock.now += seconds
+        self.now += seconds
         self.line.draw()
-        return screen(self.stream.getvalue())[-1]
+        return self.screen[-1]
+
+    @property
+    def screen(self) -> list[str]:
+        self.stream.seek(0)
+        return screen(self.stream.read())
+
+
+@contextmanager
+def display(step: str, columns: int = 80, stream: TextIO | None = None) -> Iterator[Display]:
+    """A display of one step of work."""
+    made = Display(columns, stream or io.StringIO(newline=""))
+    with progress_watched_by(made.line), progress_step(step):
+        yield made
+    made.line.close()
 
 
 def test_work_of_two_seconds_shows_nothing_and_longer_work_how_long_it_has_been_done() -> None:
-    display = Display()
-    with progress_watched_by(display.line), progress_step("build"):
-        assert display.after(1.9) == ""
-        assert display.after(0.2) == "leafgate: build, for 2 s"
-    assert display.after(0) == ""
-    display.line.close()
+    with display("build") as shown:
+        assert shown.after(1.9) == ""
+        assert shown.after(0.2) == "leafgate: build, for 2 s"
+    assert shown.after(0) == ""
 
 
 def test_a_forecast_is_the_mean_time_of_the_parts_done_and_counts_down() -> None:
-    display = Display()
-    with progress_watched_by(display.line), progress_step("attack lira (2 of 5)"):
+    with display("attack lira (2 of 5)") as shown:
         report_progress(0, 10, "shadow models")
-        assert display.after(6) == "leafgate: attack lira (2 of 5), 0 of 10 shadow models, for 6 s"
+        assert shown.after(6) == "leafgate: attack lira (2 of 5), 0 of 10 shadow models, for 6 s"
         report_progress(3, 10, "shadow models")
-        assert display.after(0) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 14 s left"
-        assert display.after(4) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 10 s left"
-        assert display.after(100) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 1 s left"
+        for seconds, forecast in ((0, 14), (4, 10), (100, 1)):
+            words = f"leafgate: attack lira (2 of 5), 3 of 10 shadow models, about {forecast} s left"
+            assert shown.after(seconds) == words
         report_progress(0, 20, "planted leaks")  # the time of other parts says nothing of these
-        assert display.after(2) == "leafgate: attack lira (2 of 5), 0 of 20 planted leaks, for 2 min"
-    display.line.close()
+        assert shown.after(2) == "leafgate: attack lira (2 of 5), 0 of 20 planted leaks, for 2 min"
 
 
 def test_the_outermost_forecast_is_shown_of_steps_within_steps() -> None:
-    display = Display(120)
-    with progress_watched_by(display.line), progress_step("sweep"):
+    with display("sweep", 120) as shown:
         report_progress(0, 4, "points")
-        display.clock.now += 30
+        shown.now += 30
         report_progress(1, 4, "points")
         with progress_step("attack lira"):
             report_progress(0, 2, "models")
-            display.clock.now += 5
+            shown.now += 5
             report_progress(1, 2, "models")
             words = "leafgate: sweep, 1 of 4 points, attack lira, 1 of 2 models, about 85 s left"
-            assert display.after(0) == words
-    display.line.close()
+            assert shown.after(0) == words
 
 
 def test_the_line_stays_away_while_somebody_else_writes_a_line() -> None:
-    display = Display()
-    stderr = StderrBesideLine(display.stream, display.line)
-    with progress_watched_by(display.line), progress_step("build"):
-        assert display.after(3) == "leafgate: build, for 3 s"
+    with display("build") as shown:
+        stderr = StderrBesideLine(shown.stream, shown.line)
+        assert shown.after(3) == "leafgate: build, for 3 s"
         stderr.write("half a")
-        assert display.after(1) == "half a"
+        assert shown.after(1) == "half a"
         stderr.write(" line\n")
-        assert display.after(1) == "leafgate: build, for 5 s"
-    assert screen(display.stream.getvalue()) == ["half a line", ""]
-    display.line.close()
+        assert shown.after(1) == "leafgate: build, for 5 s"
+    assert shown.screen == ["half a line", ""]
 
 
 @pytest.mark.parametrize("columns", [0, 1, 5, 10, 20, 40, 79, 200])
 def test_a_line_never_reaches_the_end_of_a_terminal(columns: int) -> None:
-    display = Display(columns)
-    with progress_watched_by(display.line), progress_step("attack 東京 " + 40 * "long "):
+    with display("attack 東京 " + 40 * "long ", columns) as shown:
         report_progress(0, 3, "models")
-        display.clock.now += 10
+        shown.now += 10
         report_progress(1, 3, "models")
-        assert columns_of(display.after(0)) < max(columns, 1)
+        line = shown.after(0)
+        assert len(line) + sum(map(line.count, "東京")) < max(columns, 1)
         if 40 <= columns < 100:
-            assert display.after(0).endswith("..., about 20 s left")
-    display.line.close()
+            assert line.endswith("..., about 20 s left")
+
+
+@pytest.mark.parametrize(("columns", "line"), [(25, "leafgate: build, for 3 s"), (24, "leafgate: build...")])
+def test_words_that_fit_are_not_cut(columns: int, line: str) -> None:
+    with display("build", columns) as shown:
+        assert shown.after(3) == line
 
 
 def test_a_name_cannot_move_the_cursor_and_is_written_in_the_terminals_letters() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
-    clock = Clock()
-    line = ProgressLine(stream, clock, lambda: 80)
-    line.begin("attack \x1b[2J\r東")
-    clock.now += 3
-    line.draw()
-    stream.seek(0)
-    assert stream.read() == f"\r{ERASE_LINE}leafgate: attack ?[2J??, for 3 s"
-    line.close()
+    with display("attack \x1b[2J\r東", stream=stream) as shown:
+        assert shown.after(3) == "leafgate: attack ?[2J??, for 3 s"
 
 
 def test_a_terminal_that_is_gone_ends_the_line_and_not_the_work() -> None:
@@ -170,35 +144,26 @@ def test_a_terminal_that_is_gone_ends_the_line_and_not_the_work() -> None:
         def write(self, text: str) -> int:
             raise OSError("input/output error")
 
-    clock = Clock()
-    line = ProgressLine(Gone(), clock, lambda: 80)
-    with progress_watched_by(line), progress_step("build"):
-        clock.now += 3
-        line.draw()
-    line.close()
-
-
-def test_words_that_fit_are_not_cut() -> None:
-    assert fitted("leafgate: build", ", for 3 s", 24) == "leafgate: build, for 3 s"
-    assert fitted("leafgate: build", ", for 3 s", 23) == "leafgate: build..."
+    with display("build", stream=Gone()) as shown:
+        assert shown.after(3) == ""
 
 
 @pytest.mark.thorough
 def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path) -> None:
     policy = survey(folder, SLOW_AUDIT)
     shown, piped = folder / "shown", folder / "piped"
-    environment = {"NO_COLOR": "1"}
-    words = ["audit", policy, "--out", shown]
-    with on_terminal(*words, folder=folder, before=SOON, environment=environment) as command:
+    with on_terminal(
+        "audit", policy, "--out", shown, folder=folder, before=SOON, environment={"NO_COLOR": "1"}
+    ) as command:
         assert command.end() == 0
     assert "leafgate: attack slow_attack (2 of 2), 3 of 6 rooms, about " in command.text
     assert "\x1b" not in command.text.replace(ERASE_LINE, "")
     warning, *others = screen(command.text)
     assert warning.startswith("warning: policy.yaml: ")
-    assert others == ["a word of the plugin", ""]
+    assert others == [WORD, ""]
     ended = process("audit", policy, "--out", piped, before=SOON + NO_RICH, path=folder)
     assert ended.code == 0
-    assert ended.trouble == "a word of the plugin\n"
+    assert ended.trouble == f"{WORD}\n"
     assert command.stdout.read_text() == ended.out
     for name in ("report.json", "release.json"):
         assert (shown / name).read_bytes() == (piped / name).read_bytes()
@@ -211,7 +176,7 @@ def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path
 def test_whoever_wants_no_progress_gets_none(folder: Path, word: str) -> None:
     with on_terminal("audit", survey(folder, SLOW_AUDIT), word, folder=folder, before=SOON) as command:
         assert command.end() == 0
-    assert command.text == "a word of the plugin\r\n"
+    assert command.text == f"{WORD}\r\n"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +231,7 @@ def test_an_interrupted_sweep_ends_at_once_in_130_with_its_workers_and_its_line(
     with on_terminal("sweep", survey(folder, FOREVER), *words, folder=folder, before=SOON) as command:
         inner = ", attack slow_attack (1 of 1), 2 of 10,000 rooms, about " if workers == 1 else ", for "
         command.wait_for(lambda text: f"leafgate: sweep, 0 of 4 points{inner}" in text)
-        command.wait_for(lambda text: workers == 1 or text.count("a word of the plugin") == workers)
+        command.wait_for(lambda text: workers == 1 or text.count(WORD) == workers)
         started = time.monotonic()
         command.press(CONTROL_C)
         assert command.end() == 130

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import shutil
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from attested import FINDING, OUTCOMES, TODAY, waived
 from clock import set_today
 from command_line import Ended, leafgate
 from components import new_builder
@@ -20,9 +22,7 @@ from leafgate.app import load_plugins
 from stranger import install
 from survey import UNLISTED, survey
 
-FAILS = {"metrics.0.at_least": 24}
-FINDING = "k_anonymity@linking#ill"
-TODAY = datetime.now(UTC).date()
+FAILS = OUTCOMES["fail"]
 RESULTS = ("report.json", "report.md", "report.html", "report.sarif", "report.junit.xml", "report.txt")
 
 
@@ -47,26 +47,24 @@ def stale(folder: Path) -> set[str]:
     return {*RESULTS, "release.json"} & set(os.listdir(folder / "out"))
 
 
-WRONG = [
-    ["--to", "pdf"],
-    ["--audience", "nobody"],
-    ["--nonsense"],
-    ["--to"],
-    ["one", "more", "word"],
-    ["--org", "nowhere.yaml"],
-    ["--test", "nowhere.csv"],
-    ["--root", "/nowhere"],
-    ["--quiet", "--json"],
-]
+WRONG = ["--to pdf", "--audience nobody", "--nonsense", "one more word", "--org nowhere.yaml", "--test nowhere.csv"]
+WRONG += ["--root /nowhere", "--quiet --json"]
+INVALID = [f"audit POLICY {words}" for wrong in WRONG for words in (f"--out OUT {wrong}", f"{wrong} --out OUT")]
+INVALID += ["audit POLICY --out=OUT --to", "audit POLICY --out=OUT --to pdf", "audit nowhere.yaml --out OUT"]
+INVALID += ["audit --out OUT", "--nonsense audit POLICY --out OUT", "Audit POLICY --out OUT", "adit POLICY --out OUT"]
 
 
-@pytest.mark.parametrize("words", WRONG, ids=" ".join)
-@pytest.mark.parametrize("first", [True, False], ids=["out first", "out last"])
-def test_wrong_options_leave_no_older_verdict(passed: Path, words: list[str], first: bool) -> None:
-    out = [f"--out={passed / 'out'}"] if first else ["--out", str(passed / "out")]
-    given = [*out, *words] if first or words == ["--to"] else [*words, *out]
-    assert leafgate("audit", passed / "policy.yaml", *given).code == 2
-    assert stale(passed) == set()
+def invalid(folder: Path, words: str) -> None:
+    """Run a command that comes to no verdict: an older one does not stay, and the release of a pass is set aside."""
+    release = (folder / "out" / "release.json").read_bytes()
+    given = words.replace("POLICY", str(folder / "policy.yaml")).replace("OUT", str(folder / "out"))
+    assert leafgate(*given.split()).code == 2
+    assert (stale(folder), (folder / "out" / "earlier-release.json").read_bytes()) == (set(), release)
+
+
+@pytest.mark.parametrize("words", INVALID)
+def test_a_wrong_command_leaves_no_older_verdict(passed: Path, words: str) -> None:
+    invalid(passed, words)
 
 
 @pytest.mark.parametrize("broken", ["policy.yaml", "people.csv"])
@@ -75,17 +73,7 @@ def test_what_cannot_be_read_leaves_no_older_verdict(passed: Path, broken: str, 
     (passed / broken).unlink()
     if content is not None:
         (passed / broken).write_bytes(content)
-    assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out").code == 2
-    assert stale(passed) == set()
-
-
-@pytest.mark.parametrize(
-    "before", [["audit"], ["--nonsense", "audit", "POLICY"], ["Audit", "POLICY"], ["adit", "POLICY"]], ids=" ".join
-)
-def test_wrong_words_before_the_folder_leave_no_older_verdict(passed: Path, before: list[str]) -> None:
-    words = [passed / "policy.yaml" if word == "POLICY" else word for word in before]
-    assert leafgate(*words, "--out", passed / "out").code == 2
-    assert stale(passed) == set()
+    invalid(passed, "audit POLICY --out OUT")
 
 
 def test_reports_that_are_set_aside_are_those_of_all_formats_of_leafgates_own(passed: Path) -> None:
@@ -110,7 +98,7 @@ def test_an_older_report_that_cannot_be_set_aside_is_told_of(passed: Path, monke
     def refuse(path: str, target: str) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
 
-    monkeypatch.setattr("leafgate.session.results.os.replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     ended = leafgate("audit", survey(passed, FAILS), "--out", passed / "out")
     assert (ended.code, "an older verdict stands there and cannot be set aside" in ended.err) == (2, True)
     monkeypatch.undo()
@@ -123,7 +111,6 @@ DICE = """
 from typing import Literal
 from leafgate.api import TreeBuilder, hookimpl
 leafgate_api = ">=3,<4"
-from leafgate.kernel.release import Release
 
 class Dice(TreeBuilder):
     use: Literal["dice"] = "dice"
@@ -187,10 +174,8 @@ def test_a_release_is_audited_where_it_stands(passed: Path) -> None:
     assert (release.read_bytes(), stale(passed)) == (before, {"release.json"})  # this run reads it
 
 
-def test_the_release_of_a_pass_does_not_stay_beside_a_run_that_is_invalid(passed: Path) -> None:
-    release = (passed / "out" / "release.json").read_bytes()
-    assert leafgate("audit", passed / "nowhere.yaml", "--out", passed / "out").code == 2
-    assert ((passed / "out" / "earlier-release.json").read_bytes(), stale(passed)) == (release, set())
+def test_a_release_that_was_set_aside_goes_with_the_next_pass(passed: Path) -> None:
+    invalid(passed, "audit nowhere.yaml --out OUT")
     assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out").code == 0
     assert {"release.json", "report.json"} == stale(passed)
     assert not (passed / "out" / "earlier-release.json").exists()
@@ -204,19 +189,17 @@ def test_a_model_called_release_json_is_not_written_over(passed: Path) -> None:
     assert (passed / "out" / "release.json").read_text() == '{"learner": {}}'
 
 
-@pytest.mark.parametrize("words", [["--to", "pdf"], ["--nonsense"]], ids=" ".join)
-def test_wrong_options_of_sweep_leave_no_older_file(passed: Path, words: list[str]) -> None:
-    swept = passed / "swept"
-    swept.mkdir()
-    (swept / "sweep.json").write_text("{}")
-    assert leafgate("sweep", passed / "policy.yaml", "--over", "build.k=2", "--out", swept, *words).code == 2
-    assert not (swept / "sweep.json").exists()
+@pytest.mark.parametrize("words", ["--to pdf", "--nonsense"])
+def test_wrong_options_of_sweep_leave_no_older_file(passed: Path, words: str) -> None:
+    (passed / "out" / "sweep.json").write_text("{}")
+    words = f"sweep {passed / 'policy.yaml'} --over build.k=2 --out {passed / 'out'} {words}"
+    assert leafgate(*words.split()).code == 2
+    assert not (passed / "out" / "sweep.json").exists()
 
 
 def test_an_empty_out_is_the_folder_leafgate_is_called_in(passed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(passed / "out")
-    assert leafgate("audit", passed / "policy.yaml", "--out=", "--to", "pdf").code == 2
-    assert stale(passed) == set()
+    invalid(passed, "audit POLICY --out= --to pdf")
 
 
 def test_a_report_to_read_is_never_removed_for_a_wrong_option(passed: Path) -> None:
@@ -241,39 +224,28 @@ def test_a_report_is_of_the_run_that_its_digests_name(passed: Path) -> None:
     document = json.loads((passed / "out" / "report.json").read_bytes())
     digest = leafgate("validate", passed / "policy.yaml", "--digest")
     assert (digest.code, digest.out) == (0, f"{document['policy']['sha256']}\n")
-    release = document["release"]["sha256"]
-    for words in (
-        ["--expect-policy", passed / "policy.yaml"],
-        ["--expect-policy", digest.out.strip()],
-        ["--expect-policy", digest.out.strip().upper()],
-        ["--expect-release", release],
-        ["--expect-release", passed / "out" / "release.json"],
-        ["--expect-policy", passed / "policy.yaml", "--expect-release", release],
-    ):
+    policies = [passed / "policy.yaml", digest.out.strip(), digest.out.strip().upper()]
+    releases = [passed / "out" / "release.json", document["release"]["sha256"]]
+    for policy, release in itertools.product([None, *policies], [None, *releases]):
+        words = [*(["--expect-policy", policy] if policy else []), *(["--expect-release", release] if release else [])]
         assert shown(passed, *words).code == 0, words
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--expect-policy", "0" * 64],
-        ["--expect-policy", "nowhere.yaml"],
-        ["--expect-policy", ""],
-        ["--expect-policy", "ab12"],
-        ["--expect-release", "0" * 64],
-        ["--expect-release", "people.csv"],
-        ["--expect-file", "0" * 64],
-        ["--expect-file", "people.csv"],
-        ["--expect-file", ""],
-        ["--expect-file", "."],
-    ],
-    ids=" ".join,
-)
-def test_a_report_of_another_run_is_refused(passed: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+OTHERS = {
+    "policy": ["0" * 64, "nowhere.yaml", "", "ab12"],
+    "release": ["0" * 64, "people.csv"],
+    "file": ["0" * 64, "people.csv", "", "."],
+}
+
+
+@pytest.mark.parametrize(("what", "other"), [(what, other) for what, others in OTHERS.items() for other in others])
+def test_a_report_of_another_run_is_refused(
+    passed: Path, monkeypatch: pytest.MonkeyPatch, what: str, other: str
+) -> None:
     monkeypatch.chdir(passed)
     out = passed / "view.md"
     out.write_text("PASS")
-    ended = shown(passed, *words, "--out", out)
+    ended = shown(passed, f"--expect-{what}", other, "--out", out)
     assert (ended.code, ended.out, out.exists()) == (2, "", False)
 
 
@@ -295,32 +267,13 @@ def test_a_report_names_the_file_it_is_about(passed: Path) -> None:
     assert (ended.code, "release.file.sha256" in ended.err) == (2, True)
 
 
-def waived(folder: Path, days: int = 10) -> Path:
-    """A folder whose policy is broken and waived until so many days from today; its report passes."""
-    policy = survey(folder, FAILS)
-    leafgate("audit", policy, "--out", folder / "out")
-    waiver = {
-        "id": "W-1",
-        "finding": FINDING,
-        "release": json.loads((folder / "out" / "report.json").read_bytes())["release"]["sha256"],
-        "owner": "jane@example.org",
-        "approved_by": "dpo@example.org",
-        "reason": "A pilot.",
-        "issued": (TODAY - timedelta(days=20)).isoformat(),
-        "expires": (TODAY + timedelta(days=days)).isoformat(),
-    }
-    policy = survey(folder, FAILS | {"waivers": [waiver]})
-    leafgate("audit", policy, "--out", folder / "out")
-    return policy
-
-
 def day(after: int) -> str:
     return (TODAY + timedelta(days=after)).isoformat()
 
 
 @pytest.mark.thorough
 def test_a_stored_report_is_judged_again_on_the_day_it_is_read(tmp_path: Path) -> None:
-    policy = waived(tmp_path)
+    policy = waived(tmp_path) / "policy.yaml"
     assert shown(tmp_path).code == 0
     assert shown(tmp_path, "--as-of", day(10)).code == 0
     late = shown(tmp_path, "--as-of", day(11), "--expect-policy", policy)
@@ -336,20 +289,15 @@ def test_a_stored_report_is_judged_again_on_the_day_it_is_read(tmp_path: Path) -
 
 
 @pytest.mark.thorough
-def test_a_report_whose_waiver_is_over_fails_without_being_asked(
+def test_a_report_of_other_waivers_and_of_one_that_is_over_does_not_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waived(tmp_path)
-    set_today(monkeypatch, TODAY + timedelta(days=11))
-    assert shown(tmp_path).code == 1
-
-
-@pytest.mark.thorough
-def test_a_report_with_other_waivers_is_of_another_run(tmp_path: Path) -> None:
     waived(tmp_path)
     policy = survey(tmp_path, FAILS)  # the waiver was withdrawn
     ended = shown(tmp_path, "--expect-policy", policy)
     assert (ended.code, "policy.waivers_sha256" in ended.err) == (2, True)
+    set_today(monkeypatch, TODAY + timedelta(days=11))
+    assert shown(tmp_path).code == 1
 
 
 @pytest.mark.parametrize("repository", [True, False])

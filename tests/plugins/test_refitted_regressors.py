@@ -13,11 +13,12 @@ from sklearn import ensemble, tree
 
 from command_line import leafgate
 from installed_readers import READERS, object_as_file, read_foreign
-from leafgate_plugins.sklearn.training import COMPUTED, ESTIMATORS
 from sklearn_zoo import skops_bytes
 
 lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
 SEED = 0
+COMPUTED = {"n_jobs", "oob_score", "random_state", "verbose", "warm_start"}
+"""Parameters that say how a model is computed."""
 REGRESSORS: dict[str, Callable[[], Any]] = {
     "tree": lambda: tree.DecisionTreeRegressor(max_depth=4, criterion="absolute_error", random_state=SEED),
     "random tree": lambda: tree.ExtraTreeRegressor(min_samples_leaf=4, random_state=SEED),
@@ -52,9 +53,11 @@ def test_fitted_on_the_same_people_with_the_same_seed_it_is_the_same_model(kind:
 
 @pytest.mark.parametrize("kind", [kind for kind in REGRESSORS if kind not in {"lightgbm", "xgboost"}])
 def test_every_parameter_of_scikit_learns_is_known(kind: str) -> None:
-    model = REGRESSORS[kind]()
-    known = ESTIMATORS[type(model).__name__] | COMPUTED
-    assert known >= model.get_params().keys() - {"categorical_features"}
+    model = REGRESSORS[kind]().fit(*rows())
+    name, content = object_as_file(model)
+    learner = read_foreign(content, name).learner
+    assert learner is not None
+    assert model.get_params().keys() - learner.parameters.keys() <= {*COMPUTED, "categorical_features"}
 
 
 def test_no_shadow_models_of_a_regressor_are_announced(tmp_path: Path) -> None:

@@ -16,12 +16,10 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
-from securesystemslib.signer import SSlibKey
 
 from attested import STATEMENTS, attest, audited, private_pem, public_pem, verify
 from command_line import Ended, leafgate
-from leafgate.api import InvalidError, install_command, require_installed
-from leafgate.commands.attest.keys import public_key, sealing
+from leafgate.api import install_command, require_installed
 
 ENCRYPTED = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)).private_bytes(
     Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"planted")
@@ -61,10 +59,11 @@ def test_what_is_no_private_key_is_refused(passed: Path, content: bytes, words: 
     assert not (passed / "statements" / STATEMENTS).exists()
 
 
-def test_a_public_key_of_another_kind_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "public.pem").write_bytes(OTHER_PUBLIC)
-    with pytest.raises(InvalidError, match="is no Ed25519 key"):
-        public_key(tmp_path / "public.pem")
+def test_a_public_key_of_another_kind_is_refused(passed: Path) -> None:
+    attest(passed)
+    (passed / "other.pem").write_bytes(OTHER_PUBLIC)
+    ended = verify(passed, key="other.pem")
+    assert (ended.code, "is no Ed25519 key" in ended.err) == (2, True), ended.err
 
 
 def test_a_key_comes_through_a_pipe(passed: Path) -> None:
@@ -95,18 +94,3 @@ def test_without_the_extra_an_error_says_what_to_install(
     assert (ended.code, install_command("sign") in ended.err) == (3, True)
     with pytest.raises(Exception, match=missing):
         require_installed(missing, "signing", missing, "sign")
-
-
-def test_a_payload_is_signed_by_one_key_and_every_byte_counts(tmp_path: Path) -> None:
-    (tmp_path / "public.pem").write_bytes(public_pem())
-    (tmp_path / "other.pem").write_bytes(public_pem(2))
-    key, line = public_key(tmp_path / "public.pem"), sealing(private_pem())(b"{}")
-    own = ed25519.Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32).public_key()
-    assert key.key.keyid == SSlibKey.from_crypto(own).keyid
-    assert key.payload(line, "m") == b"{}"
-    with pytest.raises(InvalidError, match="is not signed by"):
-        public_key(tmp_path / "other.pem").payload(line, "m")
-    for place in range(len(line)):
-        changed = bytes(byte ^ (place == i) for i, byte in enumerate(line))
-        with pytest.raises(InvalidError):
-            key.payload(changed, "m")

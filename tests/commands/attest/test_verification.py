@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from securesystemslib.signer import SSlibKey
 
 from attested import (
     CODES,
@@ -161,6 +163,21 @@ def test_a_key_that_cannot_be_it_is_refused(copied: Callable[[str], Path], conte
     assert "planted" not in ended.err
     (folder / "public.pem").unlink()
     assert verify(folder).code == 2
+
+
+def test_a_payload_is_signed_by_one_key_and_every_byte_counts(tmp_path: Path) -> None:
+    (tmp_path / "public.pem").write_bytes(public_pem())
+    (tmp_path / "other.pem").write_bytes(public_pem(2))
+    key, line = public_key(tmp_path / "public.pem"), sealing(private_pem())(b"{}")
+    own = ed25519.Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32).public_key()
+    assert key.key.keyid == SSlibKey.from_crypto(own).keyid
+    assert key.payload(line, "m") == b"{}"
+    with pytest.raises(InvalidError, match="is not signed by"):
+        public_key(tmp_path / "other.pem").payload(line, "m")
+    for place in range(len(line)):
+        changed = bytes(byte ^ (place == i) for i, byte in enumerate(line))
+        with pytest.raises(InvalidError):
+            key.payload(changed, "m")
 
 
 def resigned(folder: Path, change: Callable[[dict[str, Any]], Any]) -> Ended:

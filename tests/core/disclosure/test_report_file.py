@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import LeafgateError
+from leafgate.api import InvalidError
 from leafgate.app import document, open_session, parse_report, read_report, readable
-from leafgate.errors import ReportError
 from survey import survey
 
 FIRST = {"id": "W-1", "owner": "a", "approved_by": "b", "reason": "c", "issued": "2026-01-01", "expires": "2026-01-02"}
@@ -25,7 +25,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def refused(content: bytes) -> str:
-    with pytest.raises(ReportError) as error:
+    with pytest.raises(InvalidError) as error:
         parse_report(content, "report.json")
     assert error.value.exit_code == 2
     return str(error.value)
@@ -159,10 +159,10 @@ def test_keys_that_are_not_required_may_be_missing(stored: bytes) -> None:
 
 
 def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="cannot be read: No such file"):
+    with pytest.raises(InvalidError, match="cannot be read: No such file"):
         read_report(tmp_path / "none.json")
     (tmp_path / "large.json").write_bytes(b" " * (64 * 2**20 + 1))
-    with pytest.raises(ReportError, match="larger than 64 MB"):
+    with pytest.raises(InvalidError, match="larger than 64 MB"):
         read_report(tmp_path / "large.json")
 
 

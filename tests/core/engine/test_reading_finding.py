@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -17,14 +18,12 @@ import xgboost
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from leafgate import Release
-from leafgate.api import Leaf, Publish, Schema
 from leafgate.app import document, open_session
-from leafgate.engine.reading import counts_decide
-from random_tables import categorical
+from pmml_of import pmml_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 PEOPLE = 300
+OTHER = {"no": "yes", "yes": "no"}
 POLICY: dict[str, Any] = {
     "leafgate": 1,
     "name": "model",
@@ -181,12 +180,17 @@ def test_a_new_version_with_unknown_content_is_inconclusive(tmp_path: Path) -> N
     assert reading(tmp_path, {"path": "model.json", **CODES, **answers(tmp_path, true_scores())})["passed"] is True
 
 
-@pytest.mark.parametrize(("label", "decides"), [("yes", True), ("no", False)])
-def test_counts_decide_what_a_leaf_predicts_where_most_have_its_label(label: str, decides: bool) -> None:
-    leaf = Leaf(label, {"no": 2, "yes": 5})
-    schema = Schema((categorical("ill", "class", "sensitive", values=("no", "yes")),))
-    release = Release({"use": "published"}, schema, (leaf,), Publish(leaves="counts"), count_semantics="exact")
-    assert counts_decide(release) is decides
+@pytest.mark.parametrize("label", ["most", "fewest"])
+def test_counts_decide_what_a_leaf_predicts_where_most_have_its_label(tmp_path: Path, label: str) -> None:
+    table, ill = people()
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(table.to_numpy(), ill)
+    content = pmml_of(model, ["age", "visits"], "ill", ["no", "yes"]).decode()
+    if label == "fewest":
+        content = re.sub('Node score="(no|yes)"', lambda node: f'Node score="{OTHER[node[1]]}"', content)
+    (tmp_path / "model.pmml").write_text(content)
+    found = reading(tmp_path, {"path": "model.pmml"})
+    decided = "numbers of people of each class" in found.get("reason", "")
+    assert (found["passed"], decided) == ((True, True) if label == "most" else (None, False))
 
 
 def other_base(content: dict[str, Any]) -> None:

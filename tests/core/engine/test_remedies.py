@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from leafgate.api import Remedy
+from leafgate.api import InvalidError, Remedy
 from leafgate.app import Report, document, open_session, parse_report, readable, summary
-from leafgate.errors import ReportError
 from reports import OF_FINDINGS, view
 from survey import survey
 
@@ -113,12 +112,12 @@ def test_every_format_says_what_to_do(tmp_path: Path) -> None:
 def test_a_stored_remedy_that_says_nothing_is_refused(tmp_path: Path, remedy: dict[str, Any]) -> None:
     report = json.loads(readable(document(report_of(tmp_path, UNPROTECTED), "public")))
     report["findings"][0]["remedies"] = [remedy]
-    with pytest.raises(ReportError):
+    with pytest.raises(InvalidError, match="remedies"):
         parse_report(json.dumps(report).encode(), "report.json")
 
 
 def test_a_finding_that_passes_with_remedies_is_refused(tmp_path: Path) -> None:
     report = json.loads(readable(document(report_of(tmp_path, {}), "public")))
     report["findings"][0]["remedies"] = [{"action": "advise", "text": "Do.", "tried": False}]
-    with pytest.raises(ReportError, match="passes"):
+    with pytest.raises(InvalidError, match="passes"):
         parse_report(json.dumps(report).encode(), "report.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from matplotlib.figure import Figure
 from leafgate import InconclusiveError
 from leafgate.api import Branch, CategoricalSplit, Leaf, NumericSplit, install_command
 from leafgate.estimators import KAnonymousTreeClassifier, PerturbedTreeClassifier
-from leafgate.estimators.drawing import draw_tree, layout
 
 TREE = NumericSplit(
     "age",
@@ -27,22 +27,21 @@ TREE = NumericSplit(
 
 
 def test_leaves_stand_side_by_side_and_nodes_above_the_middle_of_their_children() -> None:
-    boxes = layout(TREE)
-    assert [(box.text, box.x, box.depth) for box in boxes] == [
-        ("age <= 30", 1.0, 0),
-        ("low\n3 low, 1 high", 0.0, 1),
-        ("job", 2.0, 1),
-        ("low\n2 low", 1.0, 2),
-        ("high", 2.0, 2),
-        ("low", 3.0, 2),
-    ]
-    assert [(box.branch, None if box.parent is None else boxes[box.parent].text) for box in boxes] == [
-        ("", None),
-        ("yes", "age <= 30"),
-        ("no", "age <= 30"),
-        ("clerk, missing", "job"),
-        ("cook", "job"),
-        ("else", "job"),
+    tree = KAnonymousTreeClassifier(k=2).fit([[1.0], [2.0]], [0, 1])
+    tree.release_ = replace(tree.release_, trees=(TREE,))
+    axes = tree.plot(Figure().subplots())
+    assert [(text.get_text(), *text.get_position()) for text in axes.texts] == [
+        ("age <= 30", 1.0, 0.0),
+        ("yes", 0.5, -0.5),
+        ("low\n3 low, 1 high", 0.0, -1.0),
+        ("no", 1.5, -0.5),
+        ("job", 2.0, -1.0),
+        ("clerk, missing", 1.5, -1.5),
+        ("low\n2 low", 1.0, -2.0),
+        ("cook", 2.0, -1.5),
+        ("high", 2.0, -2.0),
+        ("else", 2.5, -1.5),
+        ("low", 3.0, -2.0),
     ]
 
 
@@ -80,4 +79,4 @@ def test_without_matplotlib_the_error_names_the_package(monkeypatch: pytest.Monk
 def test_a_release_without_trees_is_not_drawn() -> None:
     bayes = PerturbedTreeClassifier(model="naive_bayes", random_state=0).fit([[1.0], [2.0], [4.0], [5.0]], [0, 1, 0, 1])
     with pytest.raises(InconclusiveError, match="no tree to draw"):
-        draw_tree(bayes.release_)
+        bayes.plot()

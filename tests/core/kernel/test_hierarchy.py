@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from data_files import DATA
 from leafgate import DataError
 from leafgate.api import Hierarchy
-from leafgate.kernel.schema import parse_hierarchy
 from table_files import CLASS, Columns, data_of
 
+ALL = ("Rome", "Pisa", "Paris", "Lima")
 CITIES = "Rome;Italy;Europe;*\nPisa;Italy;Europe;*\nParis;France;Europe;*\nLima;Peru;America;*\n"
 ARX = {
     "age": [100, 20, 10, 5],
@@ -24,36 +26,40 @@ ARX = {
 }
 
 
-def hierarchy(text: str, domain: list[str | None] | None = None) -> Hierarchy:
-    parsed = parse_hierarchy(text, "cities.csv")
-    return parsed if domain is None else parsed.restricted(domain, "cities.csv")
+def hierarchy(folder: Path, text: str | bytes, domain: Iterable[str], **options: Any) -> Hierarchy:
+    """The hierarchy of these values of a column that a file describes."""
+    (folder / "cities.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    city = {"role": "quasi_identifier", "values": list(domain), "hierarchy": "cities.csv"}
+    found = data_of({"city": city, "b": CLASS}, options, root=folder).meaning()["city"].hierarchy
+    assert found is not None
+    return found
 
 
-def refusal(text: str, domain: list[str | None] | None = None) -> str:
+def refusal(folder: Path, text: str, domain: Iterable[str] = ("Rome", "Pisa")) -> str:
     with pytest.raises(DataError) as refused:
-        hierarchy(text, domain)
-    assert refused.value.problems[0].location == "cities.csv"
+        hierarchy(folder, text, domain)
+    assert refused.value.problems[0].location == "data.columns.city.hierarchy"
     return str(refused.value)
 
 
-def test_every_value_has_its_groups_finest_first() -> None:
-    assert hierarchy(CITIES).groups["Rome"] == ("Italy", "Europe", "*")
-    assert hierarchy(CITIES).depth == 3
+def test_every_value_has_its_groups_finest_first(tmp_path: Path) -> None:
+    found = hierarchy(tmp_path, CITIES, ["Rome", "Pisa", "Lima"])
+    assert (found.depth, found.groups["Rome"]) == (2, ("Italy", "Europe"))
 
 
-def test_a_level_on_which_all_are_one_tells_nothing_and_is_not_kept() -> None:
-    whole = hierarchy(CITIES, ["Rome", "Pisa", "Paris", "Lima"])
+def test_a_level_on_which_all_are_one_tells_nothing_and_is_not_kept(tmp_path: Path) -> None:
+    whole = hierarchy(tmp_path, CITIES, ALL)
     assert (whole.depth, whole.groups["Lima"]) == (2, ("Peru", "America"))
-    europe = hierarchy(CITIES, ["Rome", "Paris"])
+    europe = hierarchy(tmp_path, CITIES, ["Rome", "Paris"])
     assert (europe.depth, europe.groups["Rome"]) == (1, ("Italy",))
 
 
-def test_values_outside_the_domain_are_left_out() -> None:
-    assert set(hierarchy(CITIES, ["Pisa", "Lima"]).groups) == {"Pisa", "Lima"}
+def test_values_outside_the_domain_are_left_out(tmp_path: Path) -> None:
+    assert set(hierarchy(tmp_path, CITIES, ["Pisa", "Lima"]).groups) == {"Pisa", "Lima"}
 
 
-def test_missing_is_a_branch_of_its_own_on_every_level() -> None:
-    groups = hierarchy(CITIES, ["Rome", "Lima", None]).groups
+def test_missing_is_a_branch_of_its_own_on_every_level(tmp_path: Path) -> None:
+    groups = hierarchy(tmp_path, CITIES, ["Rome", "Lima"], on_missing="keep").groups
     assert len(groups[None]) == len(groups["Rome"])
     assert not set(groups[None]) & set(groups["Rome"] + groups["Lima"])
 
@@ -69,12 +75,12 @@ def test_missing_is_a_branch_of_its_own_on_every_level() -> None:
         (f'"{"x" * 200_000}";*\n', ""),
     ],
 )
-def test_what_is_no_hierarchy_is_refused(text: str, message: str) -> None:
-    assert message in refusal(text)
+def test_what_is_no_hierarchy_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    assert message in refusal(tmp_path, text)
 
 
-def test_a_value_of_the_domain_without_a_line_is_refused_and_named() -> None:
-    result = refusal(CITIES, ["Rome", "Oslo", "Bonn"])
+def test_a_value_of_the_domain_without_a_line_is_refused_and_named(tmp_path: Path) -> None:
+    result = refusal(tmp_path, CITIES, ["Rome", "Oslo", "Bonn"])
     assert "2 value(s) of the domain have no line" in result
     assert "'Oslo', 'Bonn'" in result
 
@@ -87,44 +93,36 @@ def test_a_value_of_the_domain_without_a_line_is_refused_and_named() -> None:
         CITIES.rstrip("\n"),
         '"Rome"' + CITIES[4:],
         CITIES + "\n\n",
+        "\ufeff" + CITIES,
     ],
 )
-def test_one_hierarchy_may_be_written_in_many_ways(text: str) -> None:
-    assert hierarchy(text) == hierarchy(CITIES)
+def test_one_hierarchy_may_be_written_in_many_ways(tmp_path: Path, text: str) -> None:
+    assert hierarchy(tmp_path, text, ALL) == hierarchy(tmp_path, CITIES, ALL)
 
 
-def test_one_group_may_have_one_name_on_several_levels() -> None:
-    assert hierarchy("x;a;a\ny;b;a\n").groups == {"x": ("a", "a"), "y": ("b", "a")}
+def test_one_group_may_have_one_name_on_several_levels(tmp_path: Path) -> None:
+    groups = hierarchy(tmp_path, "x;a;a\ny;b;a\nz;c;c\n", "xyz").groups
+    assert groups == {"x": ("a", "a"), "y": ("b", "a"), "z": ("c", "c")}
 
 
-@pytest.mark.parametrize("content", [b"\xff;*\n", None])
-def test_a_hierarchy_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
-    if content is not None:
-        (tmp_path / "cities.csv").write_bytes(content)
+def test_a_hierarchy_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"data\.columns\.city\.hierarchy: cannot be read"):
+        hierarchy(tmp_path, b"\xff;*\n", ["Rome"])
+    (tmp_path / "cities.csv").unlink()
     columns: Columns = {"city": {"role": "quasi_identifier", "values": ["Rome"], "hierarchy": "cities.csv"}, "b": CLASS}
     with pytest.raises(DataError, match=r"data\.columns\.city\.hierarchy: cannot be read"):
         data_of(columns, {}, root=tmp_path).meaning()
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_value(tmp_path: Path) -> None:
-    (tmp_path / "cities.csv").write_bytes(b"\xef\xbb\xbf" + CITIES.encode())
-    columns: Columns = {
-        "city": {"role": "quasi_identifier", "values": ["Rome", "Lima"], "hierarchy": "cities.csv"},
-        "b": CLASS,
-    }
-    schema = data_of(columns, {}, root=tmp_path).meaning()
-    assert schema["city"].hierarchy == hierarchy(CITIES, ["Rome", "Lima"])
-
-
 @pytest.mark.skipif(not DATA.exists(), reason="the benchmark data is not here")
 @pytest.mark.parametrize("name", ARX)
-def test_the_adult_hierarchies_have_the_levels_of_their_description(name: str) -> None:
+def test_the_adult_hierarchies_have_the_levels_of_their_description(tmp_path: Path, name: str) -> None:
     text = (DATA / "adult" / "hierarchies" / f"adult_hierarchy_{name}.csv").read_text(encoding="utf-8")
-    whole = hierarchy(text, list(parse_hierarchy(text, name).groups))
+    whole = hierarchy(tmp_path, text, [line.partition(";")[0] for line in text.splitlines()])
     levels = [len({groups[level] for groups in whole.groups.values()}) for level in range(whole.depth)]
     assert [len(whole.groups), *levels] == ARX[name]
 
 
-def test_a_hierarchy_longer_than_any_domain_is_refused_before_it_is_parsed() -> None:
-    with pytest.raises(DataError, match="has more than 500,000 lines"):
-        parse_hierarchy("a;*\n" * 500_001, "cities.csv")  # parsed, its second line would repeat a value
+def test_a_hierarchy_longer_than_any_domain_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    text = "Rome;*\n" * 500_001  # parsed, its second line would repeat a value
+    assert "has more than 500,000 lines" in refusal(tmp_path, text)

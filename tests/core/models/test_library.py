@@ -25,9 +25,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
 from leafgate import InconclusiveError
-from leafgate.app import document, open_session
-from leafgate.kernel.origin import WITNESS_LIBRARY
-from leafgate.models.library import in_process
+from leafgate.app import Plugins, document, open_session
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 N = 250
@@ -89,9 +87,22 @@ def put(folder: Path, build: Mapping[str, Any], columns: Mapping[str, Any], tabl
     return folder / "policy.yaml"
 
 
-def reading(policy: Path) -> dict[str, Any]:
+def asked_by(plugins: Plugins, function: str) -> Plugins:
+    """The plugins, whose readers name a function of `asked_functions` as that of their library."""
+    library = f"asked_functions:{function}"
+    return Plugins(
+        tuple(
+            replace(each, readers=tuple(replace(one, library=library) for one in each.readers))
+            for each in plugins.entries
+        )
+    )
+
+
+def reading(policy: Path, function: str = "") -> dict[str, Any]:
     session = open_session(policy)
-    asking = replace(session, policy=session.policy.with_given(WITNESS_LIBRARY))
+    if function:
+        session = replace(session, plugins=asked_by(session.plugins, function))
+    asking = replace(session, policy=session.policy.with_given("--witness-library"))
     (found,) = [f for f in document(asking.audit().report, "auditor")["findings"] if f["id"] == "reading"]
     return {"passed": found["passed"], **found["evidence"]}
 
@@ -179,7 +190,7 @@ def test_no_library_is_asked_unless_who_runs_the_audit_says_so(tmp_path: Path, m
 
     monkeypatch.setattr("leafgate.models.library.in_process", forbidden)
     assert leafgate("audit", policy, "--no-remedies").code == 0
-    assert "AssertionError" in leafgate("audit", policy, "--no-remedies", WITNESS_LIBRARY).err
+    assert "AssertionError" in leafgate("audit", policy, "--no-remedies", "--witness-library").err
 
 
 def test_a_format_without_a_library_says_so(tmp_path: Path) -> None:
@@ -187,20 +198,22 @@ def test_a_format_without_a_library_says_so(tmp_path: Path) -> None:
     write_skops(tmp_path, table)
     assert leafgate("convert", tmp_path / "model.skops", tmp_path / "model.json").code == 0
     policy = put(tmp_path, {"path": "model.json"}, COLUMNS, table)
-    ended = leafgate("audit", policy, WITNESS_LIBRARY)
+    ended = leafgate("audit", policy, "--witness-library")
     assert (ended.code, "no library can be asked about files of neutral" in ended.err) == (3, True)
 
 
 FUNCTIONS = """
-import os, socket, time, urllib.request
-import numpy as np
+import os, urllib.request
+from leafgate_plugins.xgboost.library import answer
 
 def connects(content, rows, frame):
     urllib.request.urlopen("http://127.0.0.1:%d", timeout=5)
-    return {"numbers": rows[:, 0]}
+    return answer(content, rows, frame)
 
-def environment(content, rows, frame):
-    return {"numbers": np.array([len(os.environ.get("SECRET", "")), float(os.getcwd() == %r)])}
+def is_alone(content, rows, frame):
+    if "SECRET" in os.environ or os.getcwd() == %r:
+        raise ValueError
+    return answer(content, rows, frame)
 
 def lacks(content, rows, frame):
     import no_such_library
@@ -214,19 +227,18 @@ def fails(content, rows, frame):
 def test_the_process_has_neither_network_nor_folder_nor_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    table = people()
+    policy = put(tmp_path, write_xgboost(tmp_path, table), COLUMNS, table)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("SECRET", "much")
     with socket.create_server(("127.0.0.1", 0)) as server:
-        text = FUNCTIONS % (server.getsockname()[1], str(tmp_path))
-        (tmp_path / "asked_functions.py").write_text(text)
-        monkeypatch.syspath_prepend(str(tmp_path))
-        monkeypatch.setenv("SECRET", "much")
-        rows, frame = np.zeros((2, 1)), pd.DataFrame({"age": [0.0, 0.0]})
-        found = in_process("asked_functions:environment", b"", rows, frame, "model")
-        assert found["numbers"].tolist() == [0.0, 0.0]
-        with pytest.raises(InconclusiveError, match="its library cannot answer for it"):
-            in_process("asked_functions:connects", b"", rows, frame, "model")
-        with pytest.raises(InconclusiveError, match="its library is not installed here"):
-            in_process("asked_functions:lacks", b"", rows, frame, "model")
+        (tmp_path / "asked_functions.py").write_text(FUNCTIONS % (server.getsockname()[1], str(tmp_path)))
+        assert reading(policy, "is_alone")["passed"] is True
+        for function, problem in (("connects", "cannot answer for it"), ("lacks", "is not installed here")):
+            with pytest.raises(InconclusiveError, match=f"its library {problem}"):
+                reading(policy, function)
         with pytest.raises(InconclusiveError) as refusal:
-            in_process("asked_functions:fails", b"", rows, frame, "model")
+            reading(policy, "fails")
         assert "Jane" not in str(refusal.value)
     assert "asked_functions" not in sys.modules

@@ -2,85 +2,108 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
-from broken_plugins.readers import HONEST_READER, STUMP, labels_alone, read
+from broken_plugins.readers import HONEST_READER, STUMP, read
+from command_line import Ended, leafgate
+from entry_points import Point, install, module
+from installed_readers import onnx_file
 from leafgate.api import ReleaseError
-from leafgate.models.reader import read_foreign
-from leafgate.models.writer import check_original, model_as_file, model_writer
-from leafgate.readers import ModelIR, ModelReader
+from leafgate.readers import ModelReader
+from sample_model import edited
 
-MODEL = read(STUMP.content, "stump")
+ELM = replace(HONEST_READER, name="elm", sniff=lambda head: False)
+POLICY = """
+leafgate: 1
+name: oak
+data:
+  path: people.csv
+  columns:
+    age: {role: quasi_identifier, bounds: [0, 99]}
+    risk: {role: [class, sensitive], values: [low, high]}
+build: {use: published, path: stump.oak}
+publish: {leaves: counts}
+attacks: [{use: linking}]
+metrics: [{use: k_anonymity, at_least: 6}]
+"""
+PEOPLE = [(20, "low")] * 6 + [(20, "high")] + [(60, "low")] + [(60, "high")] * 4
+Write = Callable[..., Ended]
 
 
-def failing(model: ModelIR, original: bytes) -> bytes:
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Run a command on the file of a stump, with these readers installed beside the bundled ones."""
+    (tmp_path / "stump.oak").write_bytes(STUMP.content)
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "people.csv").write_text("age,risk\n" + "".join(f"{age},{risk}\n" for age, risk in PEOPLE))
+    bundled: Any = entry_points(group="leafgate")
+    monkeypatch.chdir(tmp_path)
+
+    def run(words: str, *readers: ModelReader) -> Ended:
+        install(monkeypatch, Point("oaks", lambda: module(model_readers=lambda: [*readers])), *bundled)
+        return leafgate(*words.split())
+
+    return run
+
+
+def test_the_end_of_the_name_chooses_the_reader_whatever_its_case(write: Write) -> None:
+    assert write("convert stump.oak new.OAK", replace(ELM, suffixes=(".elm",)), HONEST_READER).code == 0
+    assert read(Path("new.OAK").read_bytes(), "new.OAK").features == ("age",)
+
+
+def failing(*given: Any) -> Any:
     raise KeyError("a cell")
 
 
-def test_the_end_of_the_name_chooses_the_reader_whatever_its_case() -> None:
-    other = ModelReader(name="elm", sniff=bool, read=read)
-    assert model_writer("new.OAK", (other, HONEST_READER)) is HONEST_READER
+def refusing(*given: Any) -> Any:
+    raise ReleaseError("holds no oak", place="m")
 
 
-def test_an_ending_that_nobody_writes_is_refused_with_those_that_are() -> None:
-    with pytest.raises(ReleaseError, match=r"no installed plugin writes.*\.oak"):
-        model_writer("new.pkl", (HONEST_READER,))
+def oak(**changes: Any) -> ModelReader:
+    return replace(HONEST_READER, **changes)
 
 
-def test_an_ending_that_two_plugins_write_is_refused() -> None:
-    with pytest.raises(ReleaseError, match="elm and oak"):
-        model_writer("new.oak", (HONEST_READER, replace(HONEST_READER, name="elm")))
+CONVERT, REPAIR = "convert stump.oak new.oak", "repair stump.oak --policy policy.yaml --out new.oak"
+SCRUB = "scrub stump.oak new.oak --leaves labels --policy policy.yaml"
+REFUSED: dict[str, tuple[str, list[ModelReader], str]] = {
+    "nobody writes it": ("convert stump.oak new.pkl", [oak()], r"no installed plugin writes .*\.oak"),
+    "two plugins write it": (CONVERT, [oak(), ELM], "several plugins, elm and oak"),
+    "its reader refuses it": (CONVERT, [oak(write=lambda model, original: original[:-9])], r"new\.oak: "),
+    "it discloses more": (SCRUB, [oak(write=lambda model, original: original)], "discloses counts, the model labels"),
+    "the plugin fails": (CONVERT, [oak(write=failing)], r"the plugin 'oak' failed to write it \(KeyError"),
+    "its original is refused": (REPAIR, [oak(check_original=refusing)], "holds no oak"),
+    "the plugin fails to look": (
+        REPAIR,
+        [oak(check_original=failing)],
+        r"'oak' failed to look at it \(KeyError",
+    ),
+}
 
 
-def test_what_is_written_is_read_again_as_the_same_model() -> None:
-    (again,) = read_foreign(
-        model_as_file(MODEL, STUMP.content, "new.oak", (HONEST_READER,)), "m", (HONEST_READER,)
-    ).trees
-    (tree,) = MODEL.trees
+@pytest.mark.parametrize(("words", "readers", "why"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_written_is_refused(write: Write, words: str, readers: list[ModelReader], why: str) -> None:
+    ended = write(words, *readers)
+    assert (ended.code, bool(re.search(why, ended.err))) == (2, True), ended.err
+    assert "a cell" not in ended.err
+    assert not list(Path().glob("new.*"))
+
+
+def test_what_is_written_is_read_again_as_the_same_model(write: Write) -> None:
+    assert write("convert stump.oak new.oak", HONEST_READER).code == 0
+    (again,), (tree,) = (read(content, "m").trees for content in (Path("new.oak").read_bytes(), STUMP.content))
     assert again.threshold.tolist() == pytest.approx(tree.threshold.tolist(), nan_ok=True)
     assert again.counts is not None
     assert tree.counts is not None
     assert again.counts[1:].tolist() == tree.counts[1:].tolist()
 
 
-def test_a_file_that_discloses_more_than_the_model_is_refused() -> None:
-    unchanged = replace(HONEST_READER, write=lambda model, original: original)
-    with pytest.raises(ReleaseError, match="discloses counts, the model labels"):
-        model_as_file(labels_alone(STUMP.content, "stump"), STUMP.content, "new.oak", (unchanged,))
-
-
-def test_a_file_that_its_reader_refuses_is_refused() -> None:
-    torn = replace(HONEST_READER, write=lambda model, original: original[:-9])
-    with pytest.raises(ReleaseError):
-        model_as_file(MODEL, STUMP.content, "new.oak", (torn,))
-
-
-def test_an_error_of_the_plugin_is_named_without_its_text() -> None:
-    with pytest.raises(ReleaseError, match=r"'oak' failed to write it \(KeyError\)") as caught:
-        model_as_file(MODEL, STUMP.content, "new.oak", (replace(HONEST_READER, write=failing),))
-    assert "cell" not in str(caught.value)
-
-
 def test_a_model_that_is_none_is_not_written() -> None:
-    (tree,) = MODEL.trees
-    endless = replace(MODEL, trees=(replace(tree, threshold=np.full(tree.nodes, np.inf)),))
     with pytest.raises(ReleaseError, match="no finite number"):
-        model_as_file(endless, STUMP.content, "new.oak", (HONEST_READER,))
-
-
-def test_a_file_that_its_writer_takes_no_model_from_is_refused_before_there_is_one() -> None:
-    def refusing(original: bytes) -> None:
-        raise ReleaseError("holds no oak", place="m")
-
-    def broken(original: bytes) -> None:
-        raise KeyError("a cell")
-
-    with pytest.raises(ReleaseError, match="holds no oak"):
-        check_original(STUMP.content, "new.oak", (replace(HONEST_READER, check_original=refusing),))
-    with pytest.raises(ReleaseError, match=r"failed to look at it \(KeyError\)") as caught:
-        check_original(STUMP.content, "new.oak", (replace(HONEST_READER, check_original=broken),))
-    assert "cell" not in str(caught.value)
-    check_original(STUMP.content, "new.oak", (HONEST_READER,))
+        onnx_file(edited("threshold", 0, float("inf")))

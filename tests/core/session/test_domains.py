@@ -1,4 +1,4 @@
-"""The domains that `leafgate init` and `leafgate.audit` propose: steps of numbers, and no long list of rare values."""
+"""The domains and limits that `leafgate init` and `leafgate.audit` propose disclose no rare value and no few people."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from data_files import DATA
 from drawn_policies import first_policy
 from leafgate.app import parse_yaml
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, rare_values, round_bounds
+from leafgate.session.proposals import confidence_limit
 
 CELL = 10
 GENERATOR = np.random.default_rng(3)
@@ -259,3 +260,12 @@ def test_bounds_are_round_hold_every_number_and_are_nobodys(numbers: list[float]
     assert low <= 0 <= high or 0 not in numbers
     span = max(numbers) - min(numbers) or max(map(abs, numbers)) or 1
     assert low < high <= low + 3 * span + 1e-12 * max(map(abs, numbers)) + 1e-299
+
+
+@pytest.mark.parametrize("people", [30, 60, 120, 200, 999, 5000])
+def test_the_proposed_limit_of_confidence_hides_ten_people(people: int) -> None:
+    limits = {others: confidence_limit(1 - others / people, people) for others in range(1, people)}
+    assert all(1 - others / people < limit < 1 for others, limit in limits.items())
+    counts = pd.Series(limits).groupby(list(limits.values())).agg(lambda same: same.index.max() - same.index.min() + 1)
+    assert counts.drop(0.95, errors="ignore").min() >= 9
+    assert pd.Series(limits).sort_index().is_monotonic_decreasing

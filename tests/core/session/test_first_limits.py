@@ -11,7 +11,7 @@ import pytest
 
 import leafgate
 from leafgate.api import InvalidError
-from leafgate.session.proposals import confidence_limit
+from leafgate.app import parse_yaml
 
 pytest.importorskip("sklearn")
 pytest.importorskip("skops")
@@ -122,8 +122,6 @@ def test_a_leaf_of_one_diagnosis_fails_however_few_people_it_is_of_all() -> None
 
 def limits_of(audit: leafgate.Audit) -> list[dict[str, Any]]:
     """The limits of the policy that an audit was by."""
-    from leafgate.io.yaml import parse_yaml
-
     metrics: list[dict[str, Any]] = parse_yaml(audit.to_policy().encode(), "policy.yaml")["metrics"]
     return metrics
 
@@ -323,12 +321,3 @@ def test_nobody_is_excluded_by_a_control_of_near_copies() -> None:
             search_remedies=False,
         )
         assert verdicts(audit)["membership_excluded"] == verdict
-
-
-@pytest.mark.parametrize("people", [30, 60, 120, 200, 999, 5000])
-def test_the_proposed_limit_of_confidence_hides_ten_people(people: int) -> None:
-    limits = {others: confidence_limit(1 - others / people, people) for others in range(1, people)}
-    assert all(1 - others / people < limit < 1 for others, limit in limits.items())
-    counts = pd.Series(limits).groupby(list(limits.values())).agg(lambda same: same.index.max() - same.index.min() + 1)
-    assert counts.drop(0.95, errors="ignore").min() >= 9
-    assert pd.Series(limits).sort_index().is_monotonic_decreasing

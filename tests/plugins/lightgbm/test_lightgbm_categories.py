@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import lightgbm as lgb
@@ -14,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feature_rows import votes
+from hostile_models import lightgbm
 from installed_readers import Encoding, lower_model, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import predict
 from leafgate.api import Schema, make_table, typed_column
 from leafgate.readers import CategoryCodes, ModelIR, Unresolved
-from leafgate_plugins.lightgbm.categories import belonging
 from patience import ends_soon
 from random_tables import categorical, numeric
 
@@ -143,6 +144,23 @@ ITEMS = st.lists(
 )
 
 
+def belonging(
+    lists: Any, infos: Sequence[str], features: int | None = None
+) -> tuple[dict[int, list[str]], frozenset[int]]:
+    """The features that are told to have a list, with it, and those in doubt, of a file that asks about the first."""
+    names = [f"f{number}" for number in range(features or len(infos))]
+    tree = (
+        "num_leaves=2\nsplit_feature=0\nthreshold=0.5\ndecision_type=2\nleft_child=-1\nright_child=-2\nleaf_value=1 2"
+    )
+    text = lightgbm(tree, f"\npandas_categorical:{json.dumps(lists)}").decode()
+    text = text.replace("max_feature_idx=0", f"max_feature_idx={len(names) - 1}")
+    text = text.replace("feature_names=a", f"feature_names={' '.join(names)}")
+    text = text.replace("feature_infos=none", f"feature_infos={' '.join(infos)}")
+    origins = read_foreign(text.encode(), "m").origins or (None,) * len(names)
+    told = {i: list(origin.codes) for i, origin in enumerate(origins) if isinstance(origin, CategoryCodes)}
+    return told, frozenset(i for i, origin in enumerate(origins) if isinstance(origin, Unresolved))
+
+
 @given(ITEMS)
 def test_a_list_is_never_taken_for_another_columns(items: list[tuple[str, int, int, bool]]) -> None:
     """Columns with a list and without, whatever LightGBM saw of them: what is told is so, all others are in doubt."""
@@ -156,30 +174,28 @@ def test_a_list_is_never_taken_for_another_columns(items: list[tuple[str, int, i
         if kind == "list":
             lists.append([f"{number}.{i}" for i in range(size)])
             owners.append(number)
-    found = belonging(lists, infos, len(infos), "m")
-    assert all(found.lists[number] == lists[owners.index(number)] for number in found.lists)
-    assert set(owners) <= found.lists.keys() | found.doubtful
-    assert not found.lists.keys() & found.doubtful
+    told, doubtful = belonging(lists, infos)
+    assert all(told[number] == lists[owners.index(number)] for number in told)
+    assert set(owners) <= told.keys() | doubtful
 
 
 def test_lists_that_fit_nothing_leave_every_feature_in_doubt() -> None:
-    assert belonging([["a"], ["b"]], ["[0:9]", "none"], 2, "m").doubtful == {0, 1}
-    assert belonging([["a", "b"]], ["[0:1]", "[0.5:1]", "[-1:1]"], 3, "m").lists == {0: ["a", "b"]}
-    assert belonging([["a", "b"]], [], 1, "m").lists == {0: ["a", "b"]}
-    assert belonging([["a", "b"]], [], 2, "m").doubtful == {0, 1}
+    assert belonging([["a"], ["b"]], ["[0:9]", "none"])[1] == {0, 1}
+    assert belonging([["a", "b"]], ["[0:1]", "[0.5:1]", "[-1:1]"])[0] == {0: ["a", "b"]}
+    assert belonging([["a", "b"]], [], 1)[0] == {0: ["a", "b"]}
+    assert belonging([["a", "b"]], [], 2)[1] == {0, 1}
 
 
 @pytest.mark.parametrize("document", [{}, [1], "x", [["a"], {}]], ids=str)
 def test_lists_that_are_none_are_refused(document: Any) -> None:
     with pytest.raises(ReleaseError, match="must be a list of lists"):
-        belonging(document, ["none"], 1, "m")
+        belonging(document, ["none"])
 
 
 @pytest.mark.thorough
 def test_many_lists_and_features_are_gone_through_soon() -> None:
     with ends_soon():
-        found = belonging([["a", "b"]] * 50_000, ["[0:1]"] * 100_000, 100_000, "m")
-    assert len(found.doubtful) == 100_000
+        assert len(belonging([["a", "b"]] * 50_000, ["[0:1]"] * 100_000)[1]) == 100_000
 
 
 def test_what_is_in_a_list_twice_or_of_two_kinds_is_asked_for() -> None:

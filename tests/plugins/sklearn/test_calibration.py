@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import runpy
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, get_args
@@ -36,16 +38,15 @@ import leafgate
 from command_line import leafgate as command
 from ensemble_rows import assert_shares_are_scikit_learns, both_readings, fitted
 from feature_rows import predicted, votes
-from installed_readers import neutral_file, read_foreign
+from installed_readers import PREDICT_SCRIPT, neutral_file, read_foreign
 from leafgate import ReleaseError
 from leafgate.algorithms.prediction import class_scores
 from leafgate.app import open_session
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.prediction import predictor
 from leafgate.readers import ModelIR
 from sklearn_zoo import Rows, answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
+SCRIPT = runpy.run_path(str(PREDICT_SCRIPT))
 METHODS = ["sigmoid", "isotonic", "temperature"]
 
 
@@ -117,7 +118,7 @@ def assert_answers_as(read: ModelIR, model: Any, people: Rows) -> None:
         shares = np.exp(shares) / np.exp(shares).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(shares[:, order], model.predict_proba(people), rtol=0, atol=1e-12)
     assert np.array_equal(np.array(read.classes)[predicted(read, asked)], model.predict(people).astype(str))
-    script = predictor(read)
+    script = SCRIPT["Model"](json.loads(neutral_file(read)))
     cells = {column: asked[:, read.features.index(column)].tolist() for column in script.columns}
     cells = cells or {"": [None] * len(asked)}
     assert script.predict(cells) == model.predict(people).astype(str).tolist()
@@ -131,7 +132,7 @@ def test_a_calibrated_sum_of_trees_answers_as_scikit_learn(name: str, method: An
     model = calibrated_sum(name, method, classes, how)
     for read in both_readings(model):
         assert_answers_as(read, model, people_around(read, rows(1)))
-        again = read_foreign(written(read), "m.json")
+        again = read_foreign(neutral_file(read), "m.json")
         assert_answers_as(again, model, people_around(read, rows(1)))
         assert read.level == "counts"
         assert "other_content" not in {each.kind for each in read.discloses}

@@ -1,22 +1,22 @@
 import json
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
 from installed_readers import neutral_file, read_foreign
-from leafgate import ReleaseError
-from leafgate.readers import CategoryCodes, ObjectView
-from leafgate_plugins.sklearn.feature import raw
-from leafgate_plugins.sklearn.pipeline import transformed
+from leafgate import ReleaseError, from_sklearn
+from leafgate.readers import CategoryCodes
 from patience import ends_soon
 from refused_models import assert_read_or_refused, assert_refused_in_little_memory
-from sample_model import edited
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -68,25 +68,21 @@ def test_a_schema_with_anything_at_some_node_is_read_or_refused(data: st.DataObj
     assert_read_or_refused(with_schema(json.dumps(document).encode()), "model.skops")
 
 
-def thing(kind: str, **facts: Any) -> ObjectView:
-    return ObjectView(kind, "model", frozenset(facts), facts.__getitem__)
-
-
 @pytest.mark.thorough
 def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
     """4,000 categories, one feature each, scaled afterwards; in pairs of category and feature they are 16 millions."""
-    values = tuple(f"z{i}" for i in range(4_000))
+    values = [f"z{i:04}" for i in range(4_000)]
+    encoder = make_pipeline(OneHotEncoder(), MaxAbsScaler(), DecisionTreeClassifier(max_depth=1))
+    encoder.fit(pd.DataFrame({"zip": values}), np.arange(4_000) == 17)
+    encoder[1].scale_ = np.full(4_000, 2.0)
     with ends_soon():
-        made = transformed(thing("OneHotEncoder", categories_=(values,)), raw(["zip"]), "model")
-        scaler = thing("MaxAbsScaler", scale_=np.full(4_000, 2.0))
-        made = transformed(scaler, made, "model")
-        codes = made[17].origin
+        model = from_sklearn(encoder)
+        assert model.origins is not None
+        codes = model.origins[17]
         assert isinstance(codes, CategoryCodes)
-        assert (made[17].name, codes.otherwise) == ("zip_z17", None)
-        assert {value for value in values if codes.codes[value] == 0.5} == {"z17"}
-        assert codes.codes["z18"] == 0.0
-        names, origins = tuple(one.name for one in made), tuple(one.origin for one in made)
-        model = replace(edited("feature", 1, 17), features=names, origins=origins)
+        assert (model.features[17], codes.otherwise) == ("zip_z0017", None)
+        assert {value for value in values if codes.codes[value] == 0.5} == {"z0017"}
+        assert codes.codes["z0018"] == 0.0
         content = neutral_file(model)
         assert len(content) < 10**6
         again = read_foreign(content, "model")
@@ -97,13 +93,16 @@ def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
 
 @pytest.mark.thorough
 def test_names_of_many_columns_are_found_at_once() -> None:
-    names = tuple(f"c{i}" for i in range(60_000))
+    names = [f"c{i}" for i in range(60_000)]
+    columns = ColumnTransformer([("a", "passthrough", slice(0, 60_000))])
+    model = make_pipeline(columns, DecisionTreeClassifier()).fit(np.arange(120_000.0).reshape(2, -1), [0, 1])
+    columns.feature_names_in_ = np.array(names, dtype=object)
+    columns.transformers_ = [(*columns.transformers_[0][:2], names)]
     with ends_soon():
-        part = ("a", "passthrough", names)
-        assert len(transformed(thing("ColumnTransformer", transformers_=(part,)), raw(names), "model")) == 60_000
-        twice = thing("ColumnTransformer", transformers_=(part,) * 10_000)
+        assert len(from_sklearn(model).features) == 60_000
+        columns.transformers_ *= 3
         with pytest.raises(ReleaseError, match="makes more than 100,000 features"):
-            transformed(twice, raw(names), "model")
+            from_sklearn(model)
 
 
 def test_a_forged_name_of_a_class_is_not_told() -> None:
