@@ -41,7 +41,7 @@ LOOSE = (
     "and were audited as several"
 )
 MERGED = "it does not hold where values of {} that are spelled alike are taken for one value"
-UNANSWERED = "some of its values may mean that nothing is recorded, and were audited as answers"
+UNANSWERED = "some of its values may say that nothing is recorded, and were audited as answers"
 ONE = "they are one value"
 NONE_RECORDED = "they say so"
 UNJUDGED = "what follows if {} could not be judged: {}"
