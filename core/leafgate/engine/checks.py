@@ -206,13 +206,13 @@ def soundness_checks(policy: Policy, plugins: Plugins, state: AuditState) -> lis
             plain_failure="the release discloses more than the limits allow",
             remedies=_code_remedies(order, state)
             if name == CLASS_CODES
-            else _remedies(name, problem, policy, plugins, dropped=bool(_dropped(problem, state))),
+            else _remedies(name, policy, plugins, dropped=bool(_dropped(problem, state))),
         )
         for name, secret, problem in items
     ]
 
 
-def _remedies(name: str, problem: str, policy: Policy, plugins: Plugins, *, dropped: bool) -> tuple[Remedy, ...]:
+def _remedies(name: str, policy: Policy, plugins: Plugins, *, dropped: bool) -> tuple[Remedy, ...]:
     """What to do about a doubt, by its name; `dropped`: the file may count people who were left out."""
     if name == "rehearsal" and policy.build.is_rehearsal:
         text = "Take `build.rehearsal` out, audit once more, and publish what that audit writes and nothing else."

@@ -23,7 +23,7 @@ from leafgate.kernel.findings import DETERMINED, NO_ANSWER, Finding, Remedy
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
 
-UNANSWERED = "some of its values may mean that nothing is recorded, and were audited as answers"
+UNANSWERED = "some of its values may say that nothing is recorded, and were audited as answers"
 NONE_RECORDED = "they say so"
 NOT_RECORDED = "If they say that nothing is recorded, list them: `no_answer` of the column, such as `[unknown]`."
 ANSWERS = "If they are answers, say so: `no_answer: []` of the column."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leafgate.api.registry import Plugins
 from leafgate.kernel.large_table import LargeTable
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import Release
@@ -12,12 +11,11 @@ from leafgate.kernel.schema import Schema
 from leafgate.kernel.table import Table
 
 
-def records_needed_by(policy: Policy, plugins: Plugins, schema: Schema) -> list[str]:
+def records_needed_by(policy: Policy, schema: Schema) -> list[str]:
     """What of a policy needs every record of the table in memory; nothing where representatives of the leaves suffice.
 
     Args:
         policy: what is audited by.
-        plugins: the plugins of the policy.
         schema: the columns that are read.
     """
     reasons = records_needed_to_build(policy, schema)

@@ -103,10 +103,8 @@ def read_calibrated_sums(document: Any, place: str) -> tuple[releases.Calibrated
             raise ReleaseError("must be lists of pairs of numbers", place=f"{here}.points")
         if type(each.get("trees")) is not int:
             raise ReleaseError("must be a whole number", place=f"{here}.trees")
-        link, is_mean = (
-            one_of(each.get("link"), releases.Link, f"{here}.link"),
-            flag_at({"mean": False, **each}, "mean", here),
-        )
+        link = one_of(each.get("link"), releases.Link, f"{here}.link")
+        is_mean = flag_at({"mean": False, **each}, "mean", here)
         pairs = tuple(tuple((float(at), float(share)) for at, share in of_class) for of_class in points)
         found.append(releases.CalibratedSum(each["trees"], link, is_mean, pairs))
     return tuple(found)

@@ -494,7 +494,7 @@ def distinct_rows(
     """
     rank = np.zeros(len(frame), dtype=np.int64)
     span = 1
-    coded = [_ordered_codes(frame[column.name], column) for column in schema.columns]
+    coded = [_ordered_codes(frame[column.name]) for column in schema.columns]
     for codes, size in (*coded, *((mark.astype(np.int64), 2) for mark in marks)):
         if span * size > 2**62:
             rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
@@ -518,7 +518,7 @@ def _ticked_off(rank: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], 
     return first, place[rank]
 
 
-def _ordered_codes(series: pd.Series, column: Column) -> tuple[NDArray[np.int64], int]:
+def _ordered_codes(series: pd.Series) -> tuple[NDArray[np.int64], int]:
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy().astype(np.int64) + 1, len(series.cat.categories) + 1
     cells = series.to_numpy(dtype=object if series.dtype == object else None)

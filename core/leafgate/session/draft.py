@@ -330,7 +330,7 @@ class TableDraft:
         spec = self.specs[name]
         if self.no_answer is not None or "no_answer" not in spec or "no_answer" in self._declared(name):
             return ""
-        values = f"{len(spec['no_answer'])} value(s) may mean that nothing is recorded"
+        values = f"{len(spec['no_answer'])} value(s) may say that nothing is recorded"
         limits = "limits judge the others, and everybody" if "missing_is_value" in spec else "these people are left out"
         return f"column {name!r}: {values}, so {limits}; no_answer=[VALUE, ...], or no_answer=[], settles it"
 

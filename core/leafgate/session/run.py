@@ -338,7 +338,7 @@ def _read_tables(
         case "build":
             needing = records_needed_to_build(policy, meaning)
         case "audit":
-            needing = records_needed_by(policy, plugins, meaning)
+            needing = records_needed_by(policy, meaning)
     read_main_table = read_any_table if not needing else read_table
     of_file = policy.build.wants_readers
     try:

@@ -108,7 +108,7 @@ def unread_content(document: Mapping[str, Any], names: Sequence[str], trees: Seq
     shown = [each.get("feature_name", "") for each in every]
     tracker.check_texts("features_info.feature_name", [each for each in shown if isinstance(each, str)], names)
     _check_flags(tracker, features)
-    _check_borders(tracker, document, trees)
+    _check_borders(tracker, document)
     _check_model_info(tracker, document["model_info"], names)
     return tracker
 
@@ -120,7 +120,7 @@ def _check_flags(tracker: UnreadTracker, features: Mapping[str, Any]) -> None:
             tracker.add("features_info.has_nans", content_size(each["has_nans"]))
 
 
-def _check_borders(tracker: UnreadTracker, document: Mapping[str, Any], trees: Sequence[TreeIR]) -> None:
+def _check_borders(tracker: UnreadTracker, document: Mapping[str, Any]) -> None:
     """Check that borders, and values of categories, are those of tests: others are content that predicts nothing."""
     asked: dict[tuple[str, int], set[float]] = {}
     of_statistics = set()

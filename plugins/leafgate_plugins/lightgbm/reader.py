@@ -86,7 +86,7 @@ def read(content: bytes, place: str) -> readers.ModelIR:
         settings=_settings(file.settings, len(file.trees) // each),
         sampling=_sampling(file.settings, place),
         link=_link(objective),
-        hessians=_hessians(file, objective, len(classes), each, place),
+        hessians=_hessians(file, objective, len(classes), each),
         learner=None
         if each == 2  # LGBMClassifier fits the objective `binary` where there are two classes
         else learner_of(
@@ -162,7 +162,7 @@ PRINTED = 1e-5
 """Relative error of numbers that are written with six digits."""
 
 
-def _hessians(file: File, objective: Sequence[str], classes: int, each: int, place: str) -> Hessians:
+def _hessians(file: File, objective: Sequence[str], classes: int, each: int) -> Hessians:
     """How the sums of second derivatives follow from the scores; not at all where the settings leave it open."""
     result, rounds = file.settings, tuple(i // each for i in range(len(file.trees)))
     plain = result.get("use_quantized_grad", "0") == "0" and "goss" not in (

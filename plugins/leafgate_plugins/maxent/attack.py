@@ -210,7 +210,7 @@ def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: api.Column
     if release.count_semantics not in {"unknown", "bootstrap"} or secret.name != model.target.name:
         return chances
     strata, owner = model.problem.strata, model.people.owner[model.problem.strata.row]
-    statistics = leaf_statistics(release, model.problem.trees, strata, model.target)
+    statistics = leaf_statistics(model.problem.trees, strata, model.target)
     if statistics is None:
         return chances
     total = np.zeros((int(owner.max(initial=-1)) + 1, statistics.shape[1]))

@@ -71,7 +71,7 @@ def read(content: bytes, place: str) -> readers.ModelIR:
     walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _leaf_values(walks, classes, combine, here)
     trees = tuple(replace(tree, values=tree.values * factor + (combine != "sum") * constant) for tree in trees)
-    disclosed = _disclosed(roots, trees)
+    disclosed = _disclosed(roots)
     has_counts = any(item.level == "counts" for item in disclosed)
     unread, texts = unread_content(root, content, has_counts, {*names, target})
     items = [app.get("name", "") for header in named(root, "Header") for app in named(header, "Application")]
@@ -312,7 +312,7 @@ def _has_whole_counts(tree: readers.TreeIR) -> bool:
     return bool((counts == np.rint(counts)).all() and counts.max() > 1)
 
 
-def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[readers.TreeIR]) -> list[FileDisclosure]:
+def _disclosed(roots: Sequence[PmmlNode]) -> list[FileDisclosure]:
     waiting, counted, shared = list(roots), False, False
     while waiting:
         node = waiting.pop()

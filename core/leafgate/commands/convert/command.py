@@ -16,7 +16,8 @@ from leafgate.console.options import DataRoot
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
 if TYPE_CHECKING:
-    from leafgate.commands.convert.rare_cells import MergedModel, TableOfPolicy
+    from leafgate.commands.convert import rare_cells
+    from leafgate.commands.convert.scrub import LeafContent
     from leafgate.commands.convert.witness import AnsweredRows
     from leafgate.readers import ModelIR, ModelReader
 
@@ -156,21 +157,9 @@ def scrub(
     """
     from leafgate.api.registry import load_plugins
     from leafgate.bounded.objects import printable_name
+    from leafgate.commands.convert import rare_cells
     from leafgate.commands.convert.equivalence import on_data, unproved, with_unproved
-    from leafgate.commands.convert.rare_cells import (
-        MergedModel,
-        TableOfPolicy,
-        complete_public_lists,
-        merge_rare_values,
-        move_rare_thresholds,
-    )
-    from leafgate.commands.convert.scrub import (
-        compare_on_random_points,
-        minimise,
-        refuse_different,
-        shares_changed,
-        with_leaves,
-    )
+    from leafgate.commands.convert.scrub import compare_on_random_points, refuse_different, shares_changed
     from leafgate.commands.convert.witness import check_written, rows_answered
     from leafgate.console.output import say
     from leafgate.engine.person_columns import persons_note
@@ -184,23 +173,11 @@ def scrub(
     writer = _writer(out.name, plugins.readers)
     _refuse_scripts(out, script, to)
     make_folder(out.parent)
-    keeps_features = writer is not None and writer.check_original is not None
     whole = read_model(model, plugins.readers)
     rows = rows_answered({model.name: whole}, witness)
 
-    def least(model_: ModelIR) -> ModelIR:
-        reduce = with_leaves if keeps_features else minimise
-        return reduce(model_, leaves.value, model.name, units)
-
-    less, merged = least(whole), MergedModel(whole)
-    people = None if session is None else TableOfPolicy.of(session, model.name)
-    if people is not None and leaves.value != "counts":  # counts of leaves are those of the people who were sent there
-        listed = minimise(whole, leaves.value, model.name, units) if keeps_features else less
-        merged = merge_rare_values(whole, listed, people, dummies=not keeps_features)
-        less = least(merged.model) if merged.columns else less
-    unmoved = less
-    if people is not None:
-        less = move_rare_thresholds(complete_public_lists(less, people) if writer is None else less, people)
+    people = None if session is None else rare_cells.TableOfPolicy.of(session, model.name)
+    less, unmoved, merged = _reduced(whole, model.name, leaves.value, units, people, writer)
     marked = with_unproved(whole, less) if session is None else less
     if writer is not None and (names := unproved(marked)):
         raise ReleaseError(
@@ -239,6 +216,40 @@ def scrub(
     return 0
 
 
+def _reduced(
+    whole: ModelIR,
+    name: str,
+    leaves: LeafContent,
+    units: int,
+    people: rare_cells.TableOfPolicy | None,
+    writer: ModelReader | None,
+) -> tuple[ModelIR, ModelIR, rare_cells.MergedModel]:
+    """The model that discloses only what is chosen, the same before thresholds were moved, and the merged values.
+
+    Args:
+        whole: the model that was read.
+        name: of its file.
+        leaves: what stays on its leaves.
+        units: the parts of 1 to which shares are rounded.
+        people: the table of the policy, whose rare values and numbers are removed; None without a policy.
+        writer: what writes the new file; None for a neutral file, whose features may be others.
+    """
+    from leafgate.commands.convert import rare_cells
+    from leafgate.commands.convert.scrub import minimise, with_leaves
+
+    keeps_features = writer is not None and writer.check_original is not None
+    reduce = with_leaves if keeps_features else minimise
+    less, merged = reduce(whole, leaves, name, units), rare_cells.MergedModel(whole)
+    if people is None:
+        return less, less, merged
+    if leaves != "counts":  # counts of leaves are those of the people who were sent there
+        listed = minimise(whole, leaves, name, units) if keeps_features else less
+        merged = rare_cells.merge_rare_values(whole, listed, people, dummies=not keeps_features)
+        less = reduce(merged.model, leaves, name, units) if merged.columns else less
+    complete = rare_cells.complete_public_lists(less, people) if writer is None else less
+    return rare_cells.move_rare_thresholds(complete, people), less, merged
+
+
 def _refuse_scripts(out: Path, script: bool, to: ScriptLanguage | None) -> None:
     """PolicyError where a script cannot stand beside a new file."""
     from leafgate.commands.convert.r_script import refuse_r_script
@@ -259,7 +270,7 @@ def _scripts(new: ModelIR, out: Path, script: bool, to: ScriptLanguage | None) -
         yield write_r_script(new, out)
 
 
-def _but_for(merged: MergedModel, people: TableOfPolicy | None) -> str:
+def _but_for(merged: rare_cells.MergedModel, people: rare_cells.TableOfPolicy | None) -> str:
     """Of whom a scrubbed model predicts something else, in words that disclose neither a cell nor how many they are."""
     if people is None or not merged.changed:
         return ""

@@ -96,7 +96,7 @@ def success_lines(outcome: RepairOutcome, best: Trial, new: ModelIR, bench: Work
         yield f"  it takes values of {columns} that fewer than {few} people have for values that it has never seen"
     yield f"  {choice_words(outcome, best, bench)}"
     yield f"  {_use_line(outcome, best, bench)}"
-    yield from _ladder(outcome, best, bench)
+    yield from _ladder(outcome, bench)
     if proof := _proof(outcome, best, bench):
         yield f"  {proof}"
     if outcome.ended_by:
@@ -151,7 +151,7 @@ def _step(trial: Trial) -> str:
     return f"{trial.step}: {trial.words}" if trial.words else trial.step
 
 
-def _ladder(outcome: RepairOutcome, best: Trial, bench: Workbench) -> Iterator[str]:
+def _ladder(outcome: RepairOutcome, bench: Workbench) -> Iterator[str]:
     """For each step that was tried the most useful candidate that passes, or what stands in its way."""
     whose = bench.parts.choosing or bench.session.table
     smallest = bench.session.policy.report.smallest_cell

@@ -301,7 +301,7 @@ def _best(without: api.Floats, along: api.Floats, delta: float) -> tuple[float, 
             mine, theirs = sign * along[:, column], sign * without[:, column]
             for line in _thresholds(np.concatenate([mine, theirs])):
                 hits = (int((mine > line).sum()), len(mine)), (int((theirs > line).sum()), len(theirs))
-                shown = _approximate_epsilon(*hits, delta)
+                shown = _approximate_epsilon(*hits)
                 if shown > best:
                     best, chosen = shown, (column, sign, float(line))
     return best, chosen
@@ -316,7 +316,7 @@ def _thresholds(values: api.Floats) -> api.Floats:
     return np.asarray(np.quantile(middles, np.linspace(0, 1, MAX_THRESHOLDS)))
 
 
-def _approximate_epsilon(caught: tuple[int, int], alarms: tuple[int, int], delta: float) -> float:
+def _approximate_epsilon(caught: tuple[int, int], alarms: tuple[int, int]) -> float:
     """About the epsilon these errors show, less where there are few of them."""
     (hits, runs), (false, others) = caught, alarms
     spread = np.sqrt(1 / (hits + 1) + 1 / (false + 1)), np.sqrt(1 / (runs - hits + 1) + 1 / (others - false + 1))

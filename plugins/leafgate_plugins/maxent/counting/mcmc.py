@@ -100,7 +100,7 @@ def _leaf_block(
     )
 
 
-def blocks_by_constraint(component: Component, sites: Sequence[LeafBlock]) -> list[Ids]:
+def blocks_by_constraint(sites: Sequence[LeafBlock]) -> list[Ids]:
     """For each constraint, and each sum, the sites it speaks of, where they are several."""
     by_constraint: dict[tuple[str, int], list[int]] = {}
     for number, block in enumerate(sites):
@@ -285,7 +285,7 @@ class Sampler:
         self.leaf_blocks = [
             block for block in leaf_blocks(component) if len(block.open_classes) > 1 or len(block.group_size) > 1
         ]
-        self.shared = blocks_by_constraint(component, self.leaf_blocks)
+        self.shared = blocks_by_constraint(self.leaf_blocks)
         self.rings = len(component.equal) > 0
         self.proposed = self.accepted = 0
         self.visits = np.repeat(

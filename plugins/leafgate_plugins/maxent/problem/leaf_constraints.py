@@ -166,7 +166,7 @@ def label_constraints(
         yield class_count_constraints("label accuracy", group, values, size)
 
 
-def leaf_statistics(release: Release, trees: Sequence[TreeIndex], strata: Strata, target: Column) -> Floats | None:
+def leaf_statistics(trees: Sequence[TreeIndex], strata: Strata, target: Column) -> Floats | None:
     """For each stratum the mean, over the trees, of what its leaves say of the classes; None where none does.
 
     A leaf says its counts or shares, or its error rate, spread over the other classes. A stratum none of whose leaves

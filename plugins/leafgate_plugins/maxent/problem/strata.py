@@ -90,7 +90,7 @@ def strata_of(
         ways = _counted(part for way in ways for part in _by_value(way, schema[name]))
     cells = cells_of(trees, schema)
     strata = _gathered(ways, len(trees), cells, schema, separated)
-    return _sorted(strata if members else _with_outsiders(strata, ways, cells, schema, separated))
+    return _sorted(strata if members else _with_outsiders(strata, cells, schema, separated))
 
 
 def _counted(ways: Iterable[ReachableCase]) -> list[ReachableCase]:
@@ -136,9 +136,7 @@ def _only(rest: Domain) -> str | None:
     return next(iter(rest))
 
 
-def _with_outsiders(
-    strata: Strata, ways: Sequence[ReachableCase], cells: Cells, schema: api.Schema, items: Sequence[str]
-) -> Strata:
+def _with_outsiders(strata: Strata, cells: Cells, schema: api.Schema, items: Sequence[str]) -> Strata:
     """The same people once more, in no leaf of any tree; each half as likely."""
     whole = [ReachableCase(np.arange(strata.row.max(initial=-1) + 1))]
     for name in items:
