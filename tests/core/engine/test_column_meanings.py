@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from support.command_line import leafgate
+
+from command_line import leafgate
 
 COUNTIES = [f"c{i:02d}" for i in range(40)]
 ILLNESSES = {"flu": "J10", "hiv": "B20", "asthma": "J45", "none": "Z00"}
