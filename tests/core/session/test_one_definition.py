@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafgate
-from drawn_policies import first_policy
+from generator.policies import first_policy
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Release, Schema
 from leafgate.app import parse_yaml
 from leafgate_plugins.kadet.requirements import ExposureRequired, make_requirement

@@ -1,23 +1,30 @@
-"""What must be so of every audit, and the random cases on which it is tried.
+"""The dominance harness: what must be so of every audit, and the random releases on which it is tried.
 
 (a) More of the same release never makes anybody safer. (b) Whom a simple honest adversary knows with certainty,
 `exposure` counts. (c) Numbers that contradict the table never pass. (d) Cells of single people that stand in a file are
 disclosed. (e) Under limits that everything keeps, an honest release passes: blocking whatever comes is no audit.
 
-Of the files of models `first_policy_cases` asks the same.
+Of the files of models `first_policy_cases` asks the same. One integer seed decides a whole case.
+`python -m dominance --cases 10000` (with `tests/support` on PYTHONPATH) runs many, and prints the seeds of failures.
 """
 
 from __future__ import annotations
 
+import argparse
 import copy
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dominance.adversary import certain_people, leaves_of, nodes_of
-from dominance.audits import (
+from generator.adversary import certain_people
+from generator.policies import (
     LENIENT,
     LINKING,
     NOTHING_DISCLOSED,
@@ -27,11 +34,14 @@ from dominance.audits import (
     audited_file,
     strict_metrics,
 )
-from dominance.people import People, Rng, contradicting_table, draw_people
-from dominance.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
+from generator.published import leaves_of, nodes_of
+from generator.tables import People, Rng, contradicting_table, draw_people
+from generator.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
 from leafgate import Table
 
 TOLERANCE = 1e-9
+LISTED = 3
+"""So many failures of one kind are printed."""
 MAXENT: Metrics = (*LINKING, {"use": "maxent", "internal": False, "solver": "structured", "time_limit": 20.0})
 
 
@@ -137,9 +147,9 @@ def builder_case(rng: Rng) -> Iterator[Problem]:
     names = [str(attack["use"]) for attack in attacks]
     metrics, level = strict_metrics(rng), str(rng.choice(LEVELS[:3]))
     kind, granted = f"{build['use']} {build.get('release', '')}".strip(), bool(rng.random() < 0.2)
-    knows = {"distribution": granted}
+    policy: dict[str, Any] = {"attacks": list(attacks), "knows": {"distribution": granted}}
     less, more = (
-        audited(people, build, metrics, attacks, knows=knows, publish={"leaves": at, "measure": bool(at == "counts")})
+        audited(people, build, metrics, publish={"leaves": at, "measure": at == "counts"}, **policy)
         for at in (level, "counts")
     )
     for outcome, at in ((less, level), (more, "counts")):
@@ -425,3 +435,43 @@ def check(seed: int, only: str = "") -> list[Failure]:
     odds = np.array([often for often, _ in known.values()])
     name = str(rng.choice(list(known), p=odds / odds.sum()))
     return [Failure(seed, *problem) for problem in known[only or name][1](rng)]
+
+
+def main() -> int:
+    """Run many cases; 1 where a property does not hold."""
+    parser = argparse.ArgumentParser(prog="dominance", description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000, help="how many seeds")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--kind", default="", choices=["", *cases()], help="cases of one kind alone")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    started, done = time.perf_counter(), 0
+    found: Counter[tuple[str, str, str]] = Counter()
+    for seed in range(chosen.first, chosen.first + chosen.cases):
+        if time.perf_counter() - started > chosen.seconds:
+            break
+        for failure in _tried(seed, chosen.kind):
+            key = (failure.prop, failure.kind, failure.text.lstrip("0123456789 "))
+            found[key] += 1
+            if found[key] <= LISTED:
+                print(failure, flush=True)
+        done += 1
+    seconds = time.perf_counter() - started
+    print(f"\n{done:,} cases in {seconds:.0f} s; {sum(found.values()):,} failures of {len(found)} kinds")
+    for (prop, kind, text), number in sorted(found.items()):
+        print(f"{number:6} ({prop}) {kind}: {text}")
+    return 1 if found else 0
+
+
+def _tried(seed: int, kind: str) -> list[Failure]:
+    """The failures of a case; an error that is no finding is one too."""
+    try:
+        return check(seed, kind)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return [Failure(seed, "crash", type(error).__name__, f"{where.filename}:{where.lineno} {error}")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dominance.adversary import cells_of, reach
-from dominance.people import People, Rng
+from generator.published import cells_of, leaves_of, walk
+from generator.tables import People, Rng
 from leafgate import Table
 from leafgate.api import Column
 
@@ -60,8 +60,8 @@ def _draw_fan(rng: Rng, people: People, column: Column, depth: int) -> dict[str,
 
 def leaf_counts(document: Mapping[str, Any], tree: Mapping[str, Any], table: Table) -> NDArray[np.int64]:
     """People of each class in each leaf, by walking the document."""
-    where, leaves = reach(document, tree, cells_of(document, table), len(table))
-    counts = np.zeros((len(leaves), len(document["classes"])), dtype=np.int64)
+    where = walk(document, tree, cells_of(document, table.frame), len(table))
+    counts = np.zeros((len(leaves_of(tree)), len(document["classes"])), dtype=np.int64)
     there = where >= 0
     np.add.at(counts, (where[there], table.codes(document["target"])[there]), table.weight[there])
     return counts
@@ -85,8 +85,7 @@ class HandMade:
         document = blank(self.people, level, counted or self.counted, self.combine)
         document["trees"] = [copy.deepcopy(dict(tree)) for tree in self.trees]
         for tree, counts in zip(document["trees"], self.counts, strict=True):
-            _, leaves = reach(document, tree, cells_of(document, self.people.table), len(self.people.table))
-            for leaf, row in zip(leaves, counts, strict=True):
+            for leaf, row in zip(leaves_of(tree), counts, strict=True):
                 _tell(leaf, row, level, document["classes"])
         return document | ({"records": dict(records)} if records is not None else {})
 
