@@ -17,15 +17,13 @@ from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Que
 from feature_rows import predicted, votes
 from generator.changes import Change, changed, paths_by_kind, points
 from generator.formats import Format, ModelFile
-from installed_readers import read_foreign
+from installed_readers import leaves_of, lower_model, read_foreign, rows_of
 from leafgate import LeafgateError, ReleaseError, Table
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.witness import TOLERANCE, first_difference
 from leafgate.algorithms.witness import Answers as Witness
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.commands.convert.witness import answers_to as answered
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.points import known_origins, rows_of
+from leafgate.models.points import known_origins
 from leafgate.readers import CategoryCodes, ModelIR
 from producer_archive import NAMES, made_up_people, quantiles
 from random_tables import categorical, numeric, table_of

@@ -29,9 +29,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from generator.people import TARGET, People, Rng, is_number
 from generator.published import Floats, Ids, Published, descend, read_model
-from installed_readers import read_foreign
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import LeafContent, minimise
+from installed_readers import minimise, neutral_file, read_foreign
+from leafgate.commands.convert.scrub import LeafContent
 from sklearn_zoo import skops_bytes
 
 LEAST_LEAVES = (1, 5, 10, 20, 30, 45, 60)
@@ -263,7 +262,7 @@ def _codes(people: People) -> Any:
 
 def _scrubbed(fitted: Fitted, people: People, leaves: LeafContent, units: int) -> Fitted:
     """The model as `leafgate scrub` leaves it, shares as multiples of 1 / units."""
-    content = written(minimise(read_foreign(fitted.content, fitted.file), leaves, "model", units))
+    content = neutral_file(minimise(read_foreign(fitted.content, fitted.file), leaves, "model", units))
     return Fitted("scrubbed.json", content, published_file(content, people, fitted.published), None, fitted.encoding)
 
 
