@@ -6,7 +6,8 @@ the document says: the composition of a group, and that nobody is in a leaf that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -49,10 +50,12 @@ class Ends:
 
 def certain_people(document: Document, table: Table) -> dict[str, Certainty] | None:
     """For each secret who is known with certainty; None where the unknown cells are too many to try."""
-    if not _few_lives(document):
+    asked = _unknown_asked(document)
+    if math.prod(map(len, asked.values())) > MOST_LIVES:
         return None
+    lives = [dict(zip(asked, chosen, strict=True)) for chosen in product(*asked.values())]
     cells, size = cells_of(document, table.frame), len(table)
-    reached = _all_ends(document, cells, size)
+    reached = _all_ends(document, lives, cells, size)
     matches = _matching_records(document, cells, size)
     keys = [*reached.ends.reshape(-1, size), *([cells[document["target"]]] if _public_class(document) else [])]
     keys += [] if matches is None else list(matches.T.astype(np.int64))
@@ -71,8 +74,8 @@ def certain_people(document: Document, table: Table) -> dict[str, Certainty] | N
     return found
 
 
-def _all_ends(document: Document, cells: Cells, size: int) -> Ends:
-    trees, lives = document["trees"], list(_lives(document))
+def _all_ends(document: Document, lives: Sequence[Mapping[str, Any]], cells: Cells, size: int) -> Ends:
+    trees = document["trees"]
     ends = np.empty((len(lives), len(trees), size), dtype=np.int64)
     for i, life in enumerate(lives):
         filled = cells | {name: np.full(size, cell) for name, cell in life.items()}
@@ -92,13 +95,10 @@ def _is_about(document: Document, name: str) -> bool:
     A column withheld in every record tells nothing of anybody: the release is that without the column.
     """
     records = document["records"]
-    shown = records is not None and name in records["columns"] and not _all_withheld(document, name)
+    in_records = records is not None and name in records["columns"]
+    shown = in_records and any(cell != {"withheld": True} for cell in _column(document, name))
     asked = any(name == node.get("column") for tree in document["trees"] for node in nodes_of(tree))
     return bool(shown or asked or name == document["target"])
-
-
-def _all_withheld(document: Document, name: str) -> bool:
-    return all(cell == {"withheld": True} for cell in _column(document, name))
 
 
 def _possible_values(document: Document, name: str, reached: Ends, matches: Mask | None) -> Mask:
@@ -169,17 +169,6 @@ def _representatives(spec: Document, nodes: Sequence[Document]) -> list[Any]:
     bins = [_coded(spec, tried)] if "bins" in spec else []
     first = np.unique(np.array([*ways, *bins, np.isnan(tried)], dtype=np.int64), axis=1, return_index=True)[1]
     return list(tried[np.sort(first)])
-
-
-def _few_lives(document: Document) -> bool:
-    return int(np.prod([len(cells) for cells in _unknown_asked(document).values()], initial=1)) <= MOST_LIVES
-
-
-def _lives(document: Document) -> Iterator[dict[str, Any]]:
-    """Every combination of cells of the unknown columns that the trees ask about."""
-    asked = _unknown_asked(document)
-    for chosen in product(*asked.values()):
-        yield dict(zip(asked, chosen, strict=True))
 
 
 def _column(document: Document, name: str) -> list[Any]:
