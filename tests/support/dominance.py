@@ -35,7 +35,7 @@ from generator.policies import (
     strict_metrics,
 )
 from generator.published import leaves_of, nodes_of
-from generator.tables import People, Rng, contradicting_table, draw_people
+from generator.tables import DeclaredPeople, Rng, contradicting_table, draw_declared_people
 from generator.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
 from leafgate import Table
 
@@ -62,7 +62,9 @@ Problem = tuple[str, str, str]
 """The property's letter, the kind of release, and what is wrong."""
 
 
-def more_is_not_safer(less: Outcome, more: Outcome, people: People, kind: str, *, plain: bool) -> Iterator[Problem]:
+def more_is_not_safer(
+    less: Outcome, more: Outcome, people: DeclaredPeople, kind: str, *, plain: bool
+) -> Iterator[Problem]:
     """(a) for two releases of which the second tells all that the first does.
 
     What an adversary derives from less may be surer and wrong, where one group reaches several leaves whose sizes are
@@ -91,7 +93,9 @@ def more_is_not_safer(less: Outcome, more: Outcome, people: People, kind: str, *
         yield "a", kind, "the verdict no longer fails"
 
 
-def certain_are_exposed(outcome: Outcome, people: People, kind: str, attacks: Sequence[str]) -> Iterator[Problem]:
+def certain_are_exposed(
+    outcome: Outcome, people: DeclaredPeople, kind: str, attacks: Sequence[str]
+) -> Iterator[Problem]:
     """(b) for an audit with the limits of `strict_metrics`."""
     if outcome.document is None:
         return
@@ -139,7 +143,7 @@ Case = Callable[[Rng], Iterator[Problem]]
 
 def builder_case(rng: Rng) -> Iterator[Problem]:
     """A builder of ours at two levels; its release beside another table."""
-    people = draw_people(rng)
+    people = draw_declared_people(rng)
     build = _draw_build(rng, people)
     attacks = (
         MAXENT if build["use"] in {"id3", "c45"} and people.table.total_weight < 100 and rng.random() < 0.3 else LINKING
@@ -165,7 +169,7 @@ def builder_case(rng: Rng) -> Iterator[Problem]:
             yield from _beside_another_table(rng, people, outcome.document, kind)
 
 
-def _draw_build(rng: Rng, people: People) -> dict[str, Any]:
+def _draw_build(rng: Rng, people: DeclaredPeople) -> dict[str, Any]:
     k = int(rng.choice([1, 2, 5]))
     options: list[dict[str, Any]] = [
         {"use": "id3"},
@@ -186,14 +190,16 @@ def _is_plain(document: Mapping[str, Any]) -> bool:
     return len(document["trees"]) <= 1 and all("quasi_identifier" in roles[node["column"]] for node in nodes)
 
 
-def _beside_another_table(rng: Rng, people: People, document: Mapping[str, Any], kind: str) -> Iterator[Problem]:
+def _beside_another_table(
+    rng: Rng, people: DeclaredPeople, document: Mapping[str, Any], kind: str
+) -> Iterator[Problem]:
     how, others = contradicting_table(rng, people)
     if _contradicts(document, others):
         level = document["publish"]["leaves"]
         yield from does_not_pass(audited_file(others, document, LENIENT), f"{kind} {level} beside a table {how}")
 
 
-def _contradicts(document: Mapping[str, Any], people: People) -> bool:
+def _contradicts(document: Mapping[str, Any], people: DeclaredPeople) -> bool:
     """Do the table's people, sent down the trees, give other numbers than the leaves tell, by more than a rounding?"""
     if document["records"] is not None and sum(document["records"]["weight"]) != people.table.total_weight:
         return True
@@ -215,7 +221,7 @@ def _contradicts(document: Mapping[str, Any], people: People) -> bool:
 
 def hand_made_case(rng: Rng) -> Iterator[Problem]:
     """Trees that no builder would grow: at two levels, their numbers called others, changed, beside other people."""
-    people = draw_people(rng)
+    people = draw_declared_people(rng)
     made = draw_hand_made(rng, people)
     metrics, level = strict_metrics(rng), str(rng.choice(LEVELS[:3]))
     kind = f"{made.counted} trees" if len(made.trees) > 1 else f"{made.counted} tree"
@@ -314,9 +320,9 @@ def _with_a_number_changed(rng: Rng, made: HandMade, level: str) -> Iterator[Pro
 
 def records_case(rng: Rng) -> Iterator[Problem]:
     """Records beside trees: none, all withheld, some cells, all cells; each discloses more than the one before."""
-    people = draw_people(rng)
+    people = draw_declared_people(rng)
     while people.table.total_weight > 200:
-        people = draw_people(rng)
+        people = draw_declared_people(rng)
     made = draw_hand_made(rng, people)
     if made.counted != "exact":
         return
@@ -354,7 +360,9 @@ def records_case(rng: Rng) -> Iterator[Problem]:
     yield from _records_of_nobody(rng, made, whole)
 
 
-def _with_faint_noise(rng: Rng, people: People, whole: Mapping[str, Any], metrics: Metrics) -> Iterator[Problem]:
+def _with_faint_noise(
+    rng: Rng, people: DeclaredPeople, whole: Mapping[str, Any], metrics: Metrics
+) -> Iterator[Problem]:
     """(b) for records of secret numbers with noise that hides nothing, which the release does not call secret."""
     secret = [column.name for column in people.schema.secrets if column.bins]
     if not secret:
@@ -372,7 +380,7 @@ def _with_faint_noise(rng: Rng, people: People, whole: Mapping[str, Any], metric
 
 def private_case(rng: Rng) -> Iterator[Problem]:
     """A forest that claims differential privacy: as it is drawn, and with numbers that no chance has touched."""
-    people = draw_people(rng, plain=True)
+    people = draw_declared_people(rng, plain=True)
     people = people.with_table(Table(people.schema, people.table.frame, people.table.weight * 50))
     trees, rate = 12, 0.075
     build = {"use": "dp_random_trees", "trees": trees, "k": 20, "beta": rate, "depth": 1, "combine": "sum"}

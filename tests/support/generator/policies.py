@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.tables import People
+from generator.tables import DeclaredPeople
 from leafgate import LeafgateError, Policy
 from leafgate.app import audit_policy
 from leafgate.commands.scaffold import policy as scaffold
@@ -104,7 +104,7 @@ class Outcome:
         return None if scores is None else np.asarray(scores >= 1)
 
 
-def audited(people: People, build: Mapping[str, Any], metrics: Metrics, **more: Any) -> Outcome:
+def audited(people: DeclaredPeople, build: Mapping[str, Any], metrics: Metrics, **more: Any) -> Outcome:
     """Audit what a builder makes of the people; `more` are other parts of the policy."""
     loaded = policy_around(people.data, metrics, _folder()[1], build=build, **more)
     try:
@@ -116,7 +116,7 @@ def audited(people: People, build: Mapping[str, Any], metrics: Metrics, **more: 
     return Outcome(found.report.verdict, findings, document)
 
 
-def audited_file(people: People, document: Mapping[str, Any], metrics: Metrics) -> Outcome:
+def audited_file(people: DeclaredPeople, document: Mapping[str, Any], metrics: Metrics) -> Outcome:
     """Audit a release file."""
     path = _folder()[1] / "release.json"
     path.write_text(json.dumps(document))

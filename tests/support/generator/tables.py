@@ -22,7 +22,7 @@ MISSING_SHARE = 0.08
 
 
 @dataclass(frozen=True)
-class People:
+class DeclaredPeople:
     """A table, and the part of a policy that describes it: `data` without a path."""
 
     data: Mapping[str, Any]
@@ -32,19 +32,21 @@ class People:
     def schema(self) -> Schema:
         return self.table.schema
 
-    def with_table(self, table: Table) -> People:
+    def with_table(self, table: Table) -> DeclaredPeople:
         """The same policy with another table."""
-        return People(self.data, table)
+        return DeclaredPeople(self.data, table)
 
 
-def people_from(data: Mapping[str, Any], rows: Sequence[Sequence[Any]], weight: Sequence[int] | None = None) -> People:
+def people_from(
+    data: Mapping[str, Any], rows: Sequence[Sequence[Any]], weight: Sequence[int] | None = None
+) -> DeclaredPeople:
     """The people written out, cells in the order of the policy's columns."""
     schema = Data.model_validate_json(json.dumps(data)).meaning()
     frame = pd.DataFrame({c.name: typed_column(c, [row[i] for row in rows]) for i, c in enumerate(schema.columns)})
-    return People(data, make_table(schema, frame, None if weight is None else np.array(weight, dtype=np.int64)))
+    return DeclaredPeople(data, make_table(schema, frame, None if weight is None else np.array(weight, dtype=np.int64)))
 
 
-def draw_people(rng: Rng, *, plain: bool = False) -> People:
+def draw_declared_people(rng: Rng, *, plain: bool = False) -> DeclaredPeople:
     """20 to 400 people with 2 to 5 columns and a class of 2 or 3 values.
 
     `plain`: no secret number is binned, and nothing is missing.
@@ -62,7 +64,7 @@ def draw_people(rng: Rng, *, plain: bool = False) -> People:
     _tie_secrets(rng, schema, cells)
     cells[schema.target.name] = _draw_classes(rng, schema, cells, size)
     frame = pd.DataFrame({c.name: typed_column(c, list(cells[c.name])) for c in schema.columns})
-    return People(data, make_table(schema, frame, weight.astype(np.int64)))
+    return DeclaredPeople(data, make_table(schema, frame, weight.astype(np.int64)))
 
 
 def _draw_columns(rng: Rng, *, plain: bool) -> dict[str, Any]:
@@ -148,7 +150,7 @@ def _draw_classes(rng: Rng, schema: Schema, cells: Mapping[str, NDArray[Any]], s
     return drawn
 
 
-def contradicting_table(rng: Rng, people: People) -> tuple[str, People]:
+def contradicting_table(rng: Rng, people: DeclaredPeople) -> tuple[str, DeclaredPeople]:
     """The same columns with other people: permuted, shifted, scaled, fewer, more, or drawn anew."""
     table = people.table
     how = str(rng.choice(["permuted", "shifted", "scaled", "fewer", "more", "new"]))
