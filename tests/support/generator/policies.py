@@ -25,9 +25,11 @@ from leafgate.policy.load import Loaded, policy_of
 Metrics = Sequence[Mapping[str, Any]]
 LINKING = ({"use": "linking"},)
 NOTHING_DISCLOSED: Metrics = ({"use": "file_disclosure", "at_most": 0},)
+OF_TREES = "anything"
+"""The name of a lenient limit that is inconclusive of a release without trees."""
 LENIENT: Metrics = (
     {"use": "k_anonymity", "at_least": 1},
-    {"use": "residual_degrees_of_freedom", "name": "anything", "at_least": -1e9},
+    {"use": "residual_degrees_of_freedom", "name": OF_TREES, "at_least": -1e9},
 )
 """Limits that every release here keeps: what blocks an audit with them is a doubt about the release itself."""
 
