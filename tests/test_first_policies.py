@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from first_policy_cases.adversary import Outsider, secret_of
-from first_policy_cases.cases import Outcome, run_case
-from first_policy_cases.models import RECIPES, fit, published_file
-from first_policy_cases.people import TARGET, draw_people
-from first_policy_cases.published import Published
+from first_policy_cases import Outcome, run_case
+from generator.models import RECIPES, fit, published_file
+from generator.outsider import Outsider, secret_of
+from generator.people import TARGET, draw_people
+from generator.published import Published
 from installed_readers import neutral_file, read_foreign
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from mutations.formats import FORMATS
+from generator.formats import FORMATS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

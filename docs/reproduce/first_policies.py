@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from writing import put, table, write_csv
 
 if TYPE_CHECKING:
-    from first_policy_cases.cases import Outcome
+    from first_policy_cases import Outcome
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "first-policies.csv"
 PAGE = Path(__file__).resolve().parents[1] / "measurements" / "first-policies.md"
@@ -74,7 +74,7 @@ class Row:
 def run_seeds(seeds: Sequence[int], repairs: int) -> list[Outcome]:
     """The outcomes of some seeds, in a process of its own."""
     _see_harness()
-    from first_policy_cases.cases import run_case
+    from first_policy_cases import run_case
 
     return [outcome for seed in seeds for outcome in run_case(seed, repair=seed < repairs)]
 

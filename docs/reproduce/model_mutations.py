@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from writing import count, put, read_rows, table, write_csv
 
 if TYPE_CHECKING:
-    from mutations.outcomes import Outcome
+    from mutations import Outcome
 
 DOCS = Path(__file__).resolve().parents[1]
 RESULTS = DOCS / "results" / "mutations.csv"
@@ -101,8 +101,8 @@ def row_of(form: str, kind: str, found: Sequence[Outcome]) -> Row:
 
 def measured() -> Iterator[Row]:
     """A row for each format and kind of change."""
-    from mutations.formats import FORMATS
-    from mutations.outcomes import outcomes
+    from generator.formats import FORMATS
+    from mutations import outcomes
 
     for form, each in FORMATS.items():
         found = list(outcomes(each, CHANGES, SEED))

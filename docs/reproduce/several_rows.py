@@ -122,7 +122,7 @@ def leaf_of(seed: int) -> int:
 
 def outcome_of(seed: int, law: str) -> Outcome:
     """Audit one tree, and let the adversary try what was published."""
-    from first_policy_cases.published import read_release
+    from generator.published import read_release
 
     frame = drawn(seed, law)
     columns: dict[str, Any] = {

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from evaluators.answers import Answers
+from generator.formats import FORMATS, ModelFile, archive_of
 from installed_readers import read_foreign
-from mutations.formats import FORMATS, ModelFile, archive_of
-from mutations.outcomes import Original, Outcome, outcomes
-from mutations.people import contradicts
+from mutations import Original, Outcome, contradicts, outcomes
 from producer_archive import case_of
 
 NUMBERS = [pytest.param(250, marks=pytest.mark.thorough), pytest.param(1000, marks=pytest.mark.slow)]

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from any_table import policy_for_any_table
 from components import new_attack, published_file
+from generator.policies import policy_for_any_table
 from leafgate import Release, Table
 from leafgate.algorithms.prediction import needs_label_accuracies
 from leafgate.algorithms.publication import published

@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from installed_readers import lower_model, read_foreign
 from leafgate import Release, Table
 from leafgate.algorithms.node_counts import FileNumbers
 from leafgate.api import AdversaryKnowledge, Candidates, MembershipBelief, Schema, make_table
-from leafgate.app import load_plugins
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.kernel.knowledge import Membership
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
 from leafgate_plugins.inference.membership.exclusion import LeafExclusion
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
@@ -81,7 +79,7 @@ def world_of(model: Any, x: Any, y: Any, classes: int, most: int = 10**6, seed: 
     schema, n = schema_of(x, classes), len(y) // 2
     inside, outside = table_of(schema, x[:n], y[:n]), table_of(schema, x[n:], y[n:])
     model.fit(x[:n], np.array(schema.classes)[y[:n]], **fit)
-    loaded = lower_model(read_foreign(skops_bytes(model), "m", load_plugins().readers), schema, {}, "m")
+    loaded = lower_model(read_foreign(skops_bytes(model), "m"), schema, {}, "m")
     candidates, membership = draw_candidates(inside, outside, most, seed)
     assert loaded.provenance.node_numbers is not None
     return World(loaded.release, candidates, membership, inside, loaded.provenance.node_numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,11 +18,13 @@ from leafgate.algorithms.routing import leaf_numbers
 from leafgate.api import Branch, CategoricalSplit, Column, FileDisclosure, Leaf, Node, NumericSplit, Schema, make_table
 from leafgate.kernel.knowledge import LeafRoll, SecretChange
 from leafgate.kernel.release import Counted, Level, ModelFile, Publish
+from oracles import filled, leaf_number, nodes
 
 QI, PRIVATE = frozenset({"quasi_identifier"}), frozenset({"private"})
 CLASS = frozenset({"class", "sensitive"})
 PUBLIC_CLASS = frozenset({"class", "quasi_identifier"})
 LEVELS: tuple[Level, ...] = ("labels", "error_rates", "shares", "counts")
+PUBLIC_CELLS = ("p", "q")
 PRIVATE_CELLS = ("m", "w")
 Tables = NDArray[np.int64]
 Forgotten = Mapping[int, tuple[int, ...]]
@@ -76,7 +78,7 @@ class Case:
         return Schema(
             (
                 Column("x", QI, bounds=(0.0, 3.0)),
-                Column("z", QI, values=("p", "q")),
+                Column("z", QI, values=PUBLIC_CELLS),
                 *private,
                 Column("y", PUBLIC_CLASS if self.class_is_public else CLASS, values=classes),
             )
@@ -95,7 +97,7 @@ class Case:
         frame = pd.DataFrame(
             {
                 "x": latest.x[at].astype(float),
-                "z": pd.Categorical([("p", "q")[code] for code in latest.z[at]], categories=["p", "q"]),
+                "z": pd.Categorical([PUBLIC_CELLS[code] for code in latest.z[at]], categories=PUBLIC_CELLS),
                 "y": pd.Categorical([schema.classes[self.label[i]] for i in self.known], categories=[*schema.classes]),
             }
         )
@@ -112,7 +114,7 @@ class Case:
         frame = pd.DataFrame(
             {
                 "x": version.x.astype(float),
-                "z": pd.Categorical([("p", "q")[code] for code in version.z], categories=["p", "q"]),
+                "z": pd.Categorical([PUBLIC_CELLS[code] for code in version.z], categories=PUBLIC_CELLS),
             }
         )
         if self.class_is_public:
@@ -139,8 +141,7 @@ class Case:
 
     def _published(self, version: Version, shape: Node, truth: Tables) -> Node:
         counts = self._counts(version, shape, truth, version.drawn)[0]
-        leaf = iter([self._leaf(version, row) for row in counts])
-        return _filled(shape, leaf)
+        return filled(shape, (self._leaf(version, row) for row in counts))
 
     def _leaf(self, version: Version, row: NDArray[np.int64]) -> Leaf:
         classes = self.schema.classes
@@ -156,13 +157,18 @@ class Case:
     ) -> NDArray[np.int64]:
         """People of each leaf and label for each table: shape (n_tables, n_leaves, n_labels)."""
         label, private = np.divmod(tables[:, version.people], self.n_private)
-        n_leaves = sum(1 for _ in _leaves(shape))
+        n_leaves = sum(isinstance(each, Leaf) for each in nodes(shape))
         times = np.ones(len(version.people), dtype=np.int64) if drawn is None else drawn
         counts = np.zeros((len(tables), n_leaves, self.n_labels), dtype=np.int64)
         for i, (x, z) in enumerate(zip(version.x.tolist(), version.z.tolist(), strict=True)):
-            reached = np.array([leaf_of(shape, x, z, g) for g in range(self.n_private)])
+            reached = np.array(self._reached(shape, x, z))
             np.add.at(counts, (np.arange(len(tables)), reached[private[:, i]], label[:, i]), times[i])
         return counts
+
+    def _reached(self, shape: Node, x: int, z: int) -> list[int]:
+        """The leaf that somebody with these public cells reaches with each private cell."""
+        private: Sequence[float | str] = PRIVATE_CELLS if self.n_private == 2 else range(self.n_private)
+        return [leaf_number(shape, {"x": x, "z": PUBLIC_CELLS[z], "g": cell}) for cell in private]
 
     def all_states(self) -> Tables:
         """Every state of everybody that agrees with all releases: shape (n_tables, n_people, n_parts).
@@ -340,45 +346,8 @@ class Case:
                     key.append(None)
                     continue
                 x, z = int(version.x[at[person]]), int(version.z[at[person]])
-                key.append(tuple(leaf_of(shape, x, z, g) for shape in version.shapes for g in range(self.n_private)))
+                key.append(tuple(leaf for shape in version.shapes for leaf in self._reached(shape, x, z)))
         return [tuple(key) for key in keys]
-
-
-def leaf_of(shape: Node, x: int, z: int, g: int) -> int:
-    """The leaf, counted from the left, that somebody with these cells reaches."""
-    number = 0
-    node = shape
-    while not isinstance(node, Leaf):
-        if isinstance(node, NumericSplit):
-            is_low = (x if node.column == "x" else g) <= node.at
-            number += 0 if is_low else sum(1 for _ in _leaves(node.low))
-            node = node.low if is_low else node.high
-        else:
-            second = (z if node.column == "z" else g) == 1
-            number += sum(1 for _ in _leaves(node.branches[0].node)) if second else 0
-            node = node.branches[int(second)].node
-    return number
-
-
-def _leaves(node: Node) -> Iterator[Leaf]:
-    if isinstance(node, Leaf):
-        yield node
-    elif isinstance(node, NumericSplit):
-        yield from (*_leaves(node.low), *_leaves(node.high))
-    else:
-        for branch in node.branches:
-            yield from _leaves(branch.node)
-
-
-def _filled(node: Node, leaves: Iterator[Leaf]) -> Node:
-    if isinstance(node, Leaf):
-        return next(leaves)
-    if isinstance(node, NumericSplit):
-        low = _filled(node.low, leaves)
-        return NumericSplit(node.column, node.at, low, _filled(node.high, leaves))
-    return CategoricalSplit(
-        node.column, tuple(Branch(branch.values, _filled(branch.node, leaves)) for branch in node.branches)
-    )
 
 
 def random_case(
@@ -417,7 +386,7 @@ def _shape(rng: np.random.Generator, depth: int, n_private: int) -> Node:
         return NumericSplit("x", float(rng.choice([0.5, 1.5, 2.0])), parts[0], parts[1])
     if column == "g" and n_private == 3:
         return NumericSplit("g", float(rng.choice([0.5, 1.5])), parts[0], parts[1])
-    values = ("p", "q") if column == "z" else PRIVATE_CELLS
+    values = PUBLIC_CELLS if column == "z" else PRIVATE_CELLS
     return CategoricalSplit(str(column), tuple(Branch((v,), p) for v, p in zip(values, parts, strict=True)))
 
 

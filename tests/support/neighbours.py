@@ -11,11 +11,10 @@ from typing import Any
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
+from installed_readers import minimise, neutral_file
 from leafgate import LeafgateError, Policy, Table, from_sklearn
 from leafgate.api import Column
 from leafgate.app import audit_policy, document, load_plugins, readable
-from leafgate.commands.convert.neutral import written
-from leafgate.commands.convert.scrub import minimise
 from leafgate.engine.report import Audit
 from leafgate.kernel.tables import Tables
 from leafgate.policy.load import policy_of
@@ -135,4 +134,4 @@ def _scrubbed(columns: Sequence[Column], rows: Sequence[Sequence[Any]], rng: ran
 def scrubbed_tree(numbers: pd.DataFrame, wanted: pd.Series, level: Any, units: int, *, least: int = 1) -> bytes:
     """The file of a tree of `least` people a leaf with labels, or with shares that are multiples of 1 / `units`."""
     model = DecisionTreeClassifier(max_depth=2, min_samples_leaf=least, random_state=0).fit(numbers, wanted)
-    return written(minimise(from_sklearn(model), level, "tree", units))
+    return neutral_file(minimise(from_sklearn(model), level, "tree", units))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -74,6 +75,38 @@ def leaf_at(tree: Node, path: Path) -> Leaf | None:
     for step in path or ():
         node = children(node)[step]
     return node if isinstance(node, Leaf) and path is not None else None
+
+
+def leaf_number(tree: Node, person: Person) -> int:
+    """The position of the leaf that a person reaches, among all leaves from left to right; -1 where no branch does."""
+    number, node = 0, tree
+    while not isinstance(node, Leaf):
+        step = way(node, person[node.column])
+        if step is None:
+            return -1
+        number += sum(isinstance(each, Leaf) for child in children(node)[:step] for each in nodes(child))
+        node = children(node)[step]
+    return number
+
+
+def class_counts(tree: Node, people: People, target: str, classes: Sequence[str]) -> list[dict[str, int]]:
+    """How many people of each class reach each leaf, from left to right."""
+    counts = [dict.fromkeys(classes, 0) for each in nodes(tree) if isinstance(each, Leaf)]
+    for person, n in people:
+        if (number := leaf_number(tree, person)) >= 0:
+            counts[number][str(person[target])] += n
+    return counts
+
+
+def filled(tree: Node, leaves: Iterator[Leaf]) -> Node:
+    """The tree with these leaves, from left to right, in place of its own."""
+    if isinstance(tree, Leaf):
+        return next(leaves)
+    below = [filled(child, leaves) for child in children(tree)]
+    if isinstance(tree, NumericSplit):
+        return replace(tree, low=below[0], high=below[1])
+    branches = tuple(replace(branch, node=node) for branch, node in zip(tree.branches, below, strict=False))
+    return replace(tree, branches=branches, default=None if tree.default is None else below[-1])
 
 
 def nodes(tree: Node) -> Iterator[Node]:

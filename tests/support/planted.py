@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from generator.policies import policy_around
 from leafgate.app import audit_policy
 from leafgate.kernel.findings import Report
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import policy_of
 from random_tables import table_of
 
 COLUMNS: dict[str, Any] = {
@@ -28,15 +28,7 @@ METRICS = [
 
 
 def of_planted(tmp_path: Path, **said: Any) -> Report:
-    fields = {
-        "leafgate": 1,
-        "name": "planted",
-        "data": {"columns": COLUMNS},
-        "build": {"use": "id3"},
-        "attacks": [{"use": "linking"}],
-        "metrics": METRICS,
-    }
-    loaded = policy_of(fields | said, tmp_path)
-    return audit_policy(
-        loaded.policy, loaded.plugins, Tables(table_of(loaded.policy.data.meaning().columns, ROWS))
-    ).report
+    fields = {"name": "planted", "build": {"use": "id3"}, "report": {}} | said
+    loaded = policy_around({"columns": COLUMNS}, METRICS, tmp_path, **fields)
+    table = table_of(loaded.policy.data.meaning().columns, ROWS)
+    return audit_policy(loaded.policy, loaded.plugins, Tables(table)).report

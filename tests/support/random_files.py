@@ -10,12 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from installed_readers import lower_model, read_foreign
 from leafgate.api import Column, Schema, Table, make_table
-from leafgate.app import load_plugins
-from leafgate.io.release_codec import SealedRelease
+from leafgate.app import SealedRelease
 from leafgate.kernel.schema import bin_names
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
 from sklearn_zoo import skops_bytes
 
 EDGES = (0.0, 50.0, 100.0, 150.0, 200.0)
@@ -99,5 +97,4 @@ def read_model(name: str, model: Any, people: People) -> SealedRelease:
     else:
         wanted = people.wanted.astype(str) if people.classes else people.wanted
         written = skops_bytes(model.fit(people.numbers.to_numpy(), wanted))
-    read = read_foreign(bytes(written), "model", load_plugins().readers)
-    return lower_model(read, people.table.schema, {}, "model")
+    return lower_model(read_foreign(bytes(written), "model"), people.table.schema, {}, "model")

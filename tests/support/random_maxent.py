@@ -11,12 +11,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate import NoReleaseError, Release, Table
 from leafgate.algorithms.publication import published
-from leafgate.api import AdversaryKnowledge, BuildResult, Column, Leaf, Node, NumericSplit, TreeBuilder
+from leafgate.api import AdversaryKnowledge, BuildResult, Column, TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.kernel.release import Level, Publish
 from leafgate_plugins.baselines.builders import C45, Id3
 from leafgate_plugins.kadet.builder import Kadet
 from random_tables import categorical, hierarchies, numeric, records, table_of
+from sklearn_release import tree_of
 
 VALUES = ("none", "mild", "grave", "fatal")
 LEVELS: tuple[Level, ...] = ("labels", "error_rates", "counts")
@@ -109,20 +110,3 @@ def sklearn_release(table: Table, criterion: str, level: Level = "counts", depth
         selection={"measure": {"gini": "gini", "entropy": "gain"}[criterion], **facts},
     )
     return published(draft, Publish(leaves=level, measure=True), frozenset())
-
-
-def tree_of(model: DecisionTreeClassifier, table: Table) -> Node:
-    """A fitted classifier as a tree of float32 cuts, with people per class on its leaves."""
-    grown, names = model.tree_, [column.name for column in table.schema.features]
-    classes = table.schema.classes
-
-    def node(i: int) -> Node:
-        if grown.children_left[i] >= 0:
-            low, high = node(grown.children_left[i]), node(grown.children_right[i])
-            return NumericSplit(names[grown.feature[i]], float(grown.threshold[i]), low, high, float32=True)
-        people = np.rint(grown.value[i, 0] * grown.weighted_n_node_samples[i]).astype(int)
-        held = dict(zip(model.classes_.tolist(), people.tolist(), strict=True))
-        counts = {name: held.get(x, 0) for x, name in enumerate(classes)}
-        return Leaf(max(classes, key=lambda name: counts[name]), counts)
-
-    return node(0)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from hypothesis import strategies as st
 
 from leafgate import Table
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Schema
-from oracles import People, people_of, ways
+from oracles import class_counts, filled, nodes, people_of
 
 THRESHOLDS = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.25, 3.0, 4.0, 7.0, 8.5, 10.0)
 
@@ -54,15 +53,8 @@ def forests(draw: st.DrawFn, table: Table, *, most: int = 3, whole: bool = True)
 
 def counted(tree: Node, table: Table) -> Node:
     """The tree with the true class counts on its leaves, labelled by their most frequent class."""
-    return _counted(tree, people_of(table), table.schema.target.name, table.schema.classes)
-
-
-def _counted(node: Node, people: People, target: str, classes: Sequence[str]) -> Node:
-    if isinstance(node, Leaf):
-        counts = {name: sum(n for person, n in people if person[target] == name) for name in classes}
-        return Leaf(max(classes, key=lambda name: counts[name]) if people else node.label, counts)
-    items = [_counted(child, part, target, classes) for child, part in ways(node, people)]
-    if isinstance(node, NumericSplit):
-        return NumericSplit(node.column, node.at, items[0], items[1], node.missing, node.strict, node.float32)
-    branches = tuple(Branch(branch.values, below) for branch, below in zip(node.branches, items, strict=False))
-    return CategoricalSplit(node.column, branches, None if node.default is None else items[-1])
+    classes = table.schema.classes
+    counts = class_counts(tree, people_of(table), table.schema.target.name, classes)
+    own = (node.label for node in nodes(tree) if isinstance(node, Leaf))
+    likeliest = [max(classes, key=each.__getitem__) if any(each.values()) else None for each in counts]
+    return filled(tree, (Leaf(name or label, each) for name, label, each in zip(likeliest, own, counts, strict=True)))

@@ -10,9 +10,10 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Release, Schema, leaves
+from leafgate.api import Branch, CategoricalSplit, Column, Leaf, Node, NumericSplit, Release, Schema
 from leafgate.kernel.training_rows import Bags
 from leafgate.kernel.tree import WAYS_OF_MISSING
+from oracles import Person, class_counts, filled, leaf_number
 from random_tables import categorical, numeric
 
 THRESHOLDS = (1.0, 2.0)
@@ -119,42 +120,16 @@ def _shape(rng: np.random.Generator, depth: int, *, missing: bool) -> Node:
     return CategoricalSplit("z", (Branch((town,), below[0]), Branch(others, below[1])))
 
 
-def _child(node: NumericSplit | CategoricalSplit, record: Record) -> Node:
-    if isinstance(node, NumericSplit):
-        x = record[0]
-        if x is None:
-            return node.low if node.missing == "low" else node.high
-        assert isinstance(x, float)
-        return node.low if x < node.at or (x == node.at and not node.strict) else node.high
-    for branch in node.branches:
-        if record[1] in branch.values:
-            return branch.node
-    assert node.default is not None
-    return node.default
+def _person(record: Record) -> Person:
+    return dict(zip("xzy", record, strict=True))
 
 
-def _counted(node: Node, people: list[Record]) -> Node:
+def _counted(tree: Node, people: list[Record]) -> Node:
     """The tree with the people of each class on its leaves."""
-    if isinstance(node, Leaf):
-        return Leaf(None, {name: sum(record[2] == name for record in people) for name in CLASSES})
-    own = {id(child): [record for record in people if _child(node, record) is child] for child in _children(node)}
-    if isinstance(node, NumericSplit):
-        low, high = (_counted(child, own[id(child)]) for child in (node.low, node.high))
-        return NumericSplit(node.column, node.at, low, high, node.missing, node.strict)
-    branches = tuple(Branch(branch.values, _counted(branch.node, own[id(branch.node)])) for branch in node.branches)
-    default = None if node.default is None else _counted(node.default, own[id(node.default)])
-    return CategoricalSplit(node.column, branches, default)
-
-
-def _children(node: NumericSplit | CategoricalSplit) -> list[Node]:
-    if isinstance(node, NumericSplit):
-        return [node.low, node.high]
-    return [*(branch.node for branch in node.branches), *([] if node.default is None else [node.default])]
+    counts = class_counts(tree, [(_person(record), 1) for record in people], "y", CLASSES)
+    return filled(tree, (Leaf(None, each) for each in counts))
 
 
 def leaf_of(tree: Node, record: Record) -> int:
     """The position of the leaf that a record reaches, among all leaves from left to right."""
-    node = tree
-    while not isinstance(node, Leaf):
-        node = _child(node, record)
-    return next(i for i, leaf in enumerate(leaves(tree)) if leaf is node)
+    return leaf_number(tree, _person(record))

@@ -39,18 +39,26 @@ def release_of(model: Any, table: Table, level: str = "counts", counted: Counted
     members = getattr(model, "estimators_", [model])
     builder = {"use": "sklearn"} | {name: getattr(model, name) for name in SETTINGS if hasattr(model, name)}
     combine: Combine = "one" if members == [model] else "mean_per_tree"
-    trees = tuple(_node(member.tree_, 0, table.schema.classes) for member in members)
+    trees = tuple(tree_of(member, table) for member in members)
     draft = Release(builder, table.schema, trees, count_semantics=counted, combine=combine)
     return published(draft, Publish(leaves=level), frozenset())
 
 
-def _node(tree: Any, at: int, classes: Sequence[str]) -> Node:
-    if tree.children_left[at] < 0:
-        shares = tree.value[at, 0] / tree.value[at, 0].sum()
-        counts = np.rint(shares * tree.weighted_n_node_samples[at]).astype(int).tolist()
+def tree_of(model: Any, table: Table) -> Node:
+    """A fitted classifier of the table's features as a tree of float32 cuts, with people per class on its leaves."""
+    grown, names, classes = model.tree_, [column.name for column in table.schema.features], table.schema.classes
+    place = [classes.index(name) if name in classes else int(name) for name in model.classes_]  # some may be lacking
+
+    def node(at: int) -> Node:
+        if grown.children_left[at] >= 0:
+            low, high = node(grown.children_left[at]), node(grown.children_right[at])
+            return NumericSplit(names[grown.feature[at]], float(grown.threshold[at]), low, high, float32=True)
+        shares = np.zeros(len(classes))
+        shares[place] = grown.value[at, 0] / grown.value[at, 0].sum()
+        counts = np.rint(shares * grown.weighted_n_node_samples[at]).astype(int).tolist()
         return Leaf(classes[int(shares.argmax())], dict(zip(classes, counts, strict=True)))
-    low, high = (_node(tree, int(child[at]), classes) for child in (tree.children_left, tree.children_right))
-    return NumericSplit(f"x{tree.feature[at]}", float(tree.threshold[at]), low, high, float32=True)
+
+    return node(0)
 
 
 def case_of(release: Release, table: Table, test: Table | None = None) -> ScoringContext:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from data_files import DATA
-from drawn_policies import MISSING_WORDS, first_policy
+from generator.policies import MISSING_WORDS, first_policy
 from leafgate import DataError
 from leafgate.api import InvalidError, columns_asked
 from leafgate.app import load_policy, open_session, parse_yaml

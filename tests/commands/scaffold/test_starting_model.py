@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import onnx_pipelines
 from command_line import leafgate
-from drawn_policies import first_policy
+from generator.policies import first_policy
 from leafgate.app import load_policy
 from onnx_pipelines import document_of, with_texts
 from sklearn_pipelines import PIPELINES, as_frame, people

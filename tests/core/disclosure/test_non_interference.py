@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from any_table import policy_for_any_table
 from components import new_attack, new_metric, published_file
 from example_counts import examples
+from generator.policies import policy_for_any_table
 from leafgate import Policy, Release, Table
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import route

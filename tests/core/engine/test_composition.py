@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from any_table import policy_for_any_table
 from components import new_attack, new_builder
+from generator.policies import policy_for_any_table
 from leafgate import Table
 from leafgate.algorithms.publication import published
 from leafgate.api import (

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import leafgate.engine.audit
-from dominance.adversary import certain_people
-from dominance.audits import LENIENT, audited, audited_file
-from dominance.people import people_from
-from dominance.properties import Failure, cases, check
-from dominance.trees import blank
+from dominance import Failure, cases, check
+from generator.adversary import certain_people
+from generator.policies import LENIENT, audited, audited_file
+from generator.tables import people_from
+from generator.trees import blank
 from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
 from leafgate_plugins.linking.components import Linking
 
@@ -49,7 +49,7 @@ def test_maxent_parts_people_of_different_public_classes() -> None:
     metrics = ({"use": "k_anonymity", "at_least": 2},)
     attacks = ({"use": "linking"}, {"use": "maxent", "internal": False})
     for min_split in (2, 3):  # a tree that asks for the job, and one leaf
-        found = audited(people, {"use": "id3", "min_split": min_split}, metrics, attacks).findings
+        found = audited(people, {"use": "id3", "min_split": min_split}, metrics, attacks=attacks).findings
         assert {name: finding.value for name, finding in found.items()} == {
             "k_anonymity@linking#job": 1.0,
             "k_anonymity@maxent#job": 1.0,

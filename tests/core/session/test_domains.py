@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import leafgate
 from data_files import DATA
-from drawn_policies import first_policy
+from generator.policies import first_policy
 from leafgate.app import parse_yaml
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, rare_values, round_bounds
 from leafgate.session.proposals import confidence_limit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import leafgate
 from components import built_by
-from drawn_policies import first_policy
+from generator.policies import first_policy
 from leafgate.api import Branch, CategoricalSplit, Column, Leaf, NoReleaseError, Release, Schema
 from leafgate.app import parse_yaml
 from random_tables import table_of
@@ -130,9 +130,9 @@ def test_init_and_python_propose_the_same_for_a_model(
         model = tree.DecisionTreeClassifier(min_samples_leaf=10).fit(encoded[["age"]], secret)
     table[str(secret.name)] = secret
     table.to_csv(folder / "people.csv", index=False)
-    (folder / "model.skops").write_bytes(skops.dumps(model))
-    files = {"model": folder / "model.skops", "folder": folder}
-    written = first_policy(folder / "people.csv", str(secret.name), harmless, **files)
+    model_file = folder / "model.skops"
+    model_file.write_bytes(skops.dumps(model))
+    written = first_policy(folder / "people.csv", str(secret.name), harmless, model=model_file, folder=folder)
     by_init = parse_yaml(written.encode(), "policy.yaml")
     audit = leafgate.audit(model, table[["age", "area"]], secret, harmless=harmless or None, search_remedies=False)
     by_python = parse_yaml(audit.to_policy().encode(), "policy.yaml")

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from any_table import policy_for_any_table
 from command_line import leafgate
+from generator.policies import policy_for_any_table
 from leafgate import PolicyError, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import finished

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from first_policy_cases.published import Floats, Ids, Published
+from generator.published import Floats, Ids, Published
 
 FEW = 10
 """A number that fewer people have is theirs."""
@@ -122,22 +122,26 @@ class Outsider:
     persons: Ids | None = None
 
     def exposed(self) -> list[Exposed]:
-        """Everything that is found."""
+        """Everything that is found, of each way in which anybody is exposed."""
+        return [each for each in self._tried() if each.people]
+
+    def _tried(self) -> Iterator[Exposed]:
+        """Every way, and of how many people it is."""
         groups = self.groups()
         persons = np.arange(len(groups)) if self.persons is None else self.persons
-        found = [*small_groups(groups, persons, self.k), *self._texts()]
+        yield small_groups(groups, persons, self.k)
+        yield from self._texts()
         for secret in self.secrets:
             if secret.is_number:
-                found += near_numbers(secret, groups, self.confidence)
-                found += same_values(_intervals(secret), groups, persons, self.confidence)
+                yield from near_numbers(secret, groups, self.confidence)
+                yield from same_values(_intervals(secret), groups, persons, self.confidence)
                 if self.published.numbers is not None:
-                    found += self._totals(secret)
-                    found += self._printed(secret)
+                    yield from self._totals(secret)
+                    yield from self._printed(secret)
             else:
                 known = ~self.frame[secret.name].isin(self.no_answer).to_numpy()
                 recorded = replace(secret, cells=secret.cells[known])
-                found += same_values(recorded, groups[known], persons[known], self.confidence)
-        return found
+                yield from same_values(recorded, groups[known], persons[known], self.confidence)
 
     def groups(self) -> Ids:
         """Each person's group: those whose leaves are the same whatever the cells are that the adversary lacks."""
@@ -163,10 +167,9 @@ class Outsider:
                 changed[name] = np.full(len(self.frame), cell, dtype=float if number else object)
             yield self.frame.assign(**changed)
 
-    def _texts(self) -> list[Exposed]:
+    def _texts(self) -> Iterator[Exposed]:
         """Texts of columns that no release may have, and those of others that few people have."""
         parts = list(_parts(self.published.content))
-        found = []
         common = {
             str(text) for name in self.texts for text, n in self.frame[name].value_counts().items() if n >= FEW
         }  # which may be there for a column that many people have them in
@@ -175,12 +178,10 @@ class Outsider:
             texts = [str(text) for text, people in counts.items() if name in self.names or people < FEW]
             texts = [text for text in texts if len(text) >= LEAST_LETTERS and text not in common]
             there = {text for text in texts for code in CODES if any(text.encode(code) in part for part in parts)}
-            if there:
-                people = int(counts[[text in there for text in counts.index.astype(str)]].sum())
-                found.append(Exposed("text", people, name, "whose names are in the file"))
-        return found
+            people = int(counts[[text in there for text in counts.index.astype(str)]].sum())
+            yield Exposed("text", people, name, "whose names are in the file")
 
-    def _totals(self, secret: Secret) -> list[Exposed]:
+    def _totals(self, secret: Secret) -> Iterator[Exposed]:
         """Totals of leaves that belong to one person almost alone.
 
         A total follows where the published number is known to be a mean: it is this times the people, and of added
@@ -189,7 +190,7 @@ class Outsider:
         """
         published = self.published
         if not published.is_mean or published.numbers is None or self.private:
-            return []
+            return
         truth, is_judged = secret.cells.to_numpy(dtype=np.float64), secret.is_judged
         leaves, numbers = published.leaves(self.frame), published.numbers(self.frame)
         before = np.full(len(truth), float(sum(published.constants)))
@@ -214,9 +215,10 @@ class Outsider:
                     found.setdefault("total" if t == 0 else "total of a later tree", set()).add(int(rows[person]))
             if published.is_added:
                 before = before + numbers[:, t]
-        return [Exposed(way, len(people), secret.name, "whose number a total gives") for way, people in found.items()]
+        for way, people in found.items():
+            yield Exposed(way, len(people), secret.name, "whose number a total gives")
 
-    def _printed(self, secret: Secret) -> list[Exposed]:
+    def _printed(self, secret: Secret) -> Iterator[Exposed]:
         """Numbers of the file, and predictions of these people, that are the cells of few."""
         published = self.published
         assert published.numbers is not None
@@ -234,8 +236,9 @@ class Outsider:
             if count < FEW and value in judged and not _is_public(value, secret.step)
         }
         ways = (("printed", said, "stands in the file"), ("derived", self._first_leaves(), "follows from a leaf"))
-        people = [(way, sum(few[each] for each in few.keys() & known), words) for way, known, words in ways]
-        return [Exposed(way, n, secret.name, f"whose number {words}") for way, n, words in people if n]
+        for way, known, words in ways:
+            people = sum(few[each] for each in few.keys() & known)
+            yield Exposed(way, people, secret.name, f"whose number {words}")
 
     def _first_leaves(self) -> set[float]:
         """What the first of added trees was fitted to: its leaves without learning rate, and with what all begin with.
@@ -265,14 +268,14 @@ def members(groups: Ids) -> list[Ids]:
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
 
 
-def small_groups(groups: Ids, persons: Ids, k: int) -> list[Exposed]:
+def small_groups(groups: Ids, persons: Ids, k: int) -> Exposed:
     """Groups of fewer than k people, each of whom may have several rows."""
     sizes = [len(set(persons[rows].tolist())) for rows in members(groups)]
     people = [size for size in sizes if size < k]
-    return [Exposed("small group", sum(people), "who", f"in {len(people)} groups below {k}")] if people else []
+    return Exposed("small group", sum(people), "who", f"in {len(people)} groups below {k}")
 
 
-def same_values(secret: Secret, groups: Ids, persons: Ids, confidence: float) -> list[Exposed]:
+def same_values(secret: Secret, groups: Ids, persons: Ids, confidence: float) -> Iterator[Exposed]:
     """People in whose group everybody, or everybody but one, has their value, in all rows."""
     certain = insider = sure = 0
     cells = secret.cells.to_numpy(dtype=object)
@@ -287,12 +290,12 @@ def same_values(secret: Secret, groups: Ids, persons: Ids, confidence: float) ->
             insider += len(having - others) if len(others) == 1 else 0
             share = max(len(having) / people, (values == value).mean())
             sure += len(having) if share > confidence + EDGE else 0
-    ways = (("certain", certain, "in groups of one value"), ("insider", insider, "certain to the one who differs"))
-    found = [Exposed(way, people, secret.name, words) for way, people, words in ways if people]
-    return found + ([Exposed("confidence", sure, secret.name, f"above {confidence:g}")] if sure else [])
+    yield Exposed("certain", certain, secret.name, "in groups of one value")
+    yield Exposed("insider", insider, secret.name, "certain to the one who differs")
+    yield Exposed("confidence", sure, secret.name, f"above {confidence:g}")
 
 
-def near_numbers(secret: Secret, groups: Ids, confidence: float) -> list[Exposed]:
+def near_numbers(secret: Secret, groups: Ids, confidence: float) -> Iterator[Exposed]:
     """People in whose group all numbers but one are near to each other."""
     certain = sure = 0
     cells, is_judged = secret.cells.to_numpy(dtype=np.float64), secret.is_judged
@@ -308,8 +311,8 @@ def near_numbers(secret: Secret, groups: Ids, confidence: float) -> list[Exposed
             if judged[i] and n > 1 and min(inside, n - 1) > (confidence + EDGE) * (n - 1):
                 sure += 1
         certain += int((known & judged).sum())
-    found = [Exposed("near", certain, secret.name, "whose numbers are near to each other")] if certain else []
-    return found + ([Exposed("confidence in a number", sure, secret.name, f"above {confidence:g}")] if sure else [])
+    yield Exposed("near", certain, secret.name, "whose numbers are near to each other")
+    yield Exposed("confidence in a number", sure, secret.name, f"above {confidence:g}")
 
 
 def _within(secret: Secret, numbers: Floats, start: int) -> int:

@@ -1,29 +1,34 @@
-"""What leafgate makes of a changed model file, compared with what the file answers."""
+"""None is read wrong: what leafgate makes of changed model files, compared with what the files answer.
+
+The numbers of people in a file are also compared with the people that a file of the producer matrix was trained on.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 import numpy as np
 
 from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Questions, softmax
 from feature_rows import predicted, votes
-from installed_readers import read_foreign
-from leafgate import ReleaseError
+from generator.changes import Change, changed, paths_by_kind, points
+from generator.formats import Format, ModelFile
+from installed_readers import leaves_of, lower_model, read_foreign, rows_of
+from leafgate import LeafgateError, ReleaseError, Table
+from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.witness import TOLERANCE, first_difference
 from leafgate.algorithms.witness import Answers as Witness
-from leafgate.commands.convert.prediction import leaves_of
 from leafgate.commands.convert.witness import answers_to as answered
-from leafgate.models.points import known_origins, rows_of
+from leafgate.models.points import known_origins
 from leafgate.readers import CategoryCodes, ModelIR
-from mutations.changes import Change, changed, paths_by_kind
-from mutations.formats import Format, ModelFile
-from mutations.people import contradicts, people_columns
-from mutations.points import points
+from producer_archive import NAMES, made_up_people, quantiles
+from random_tables import categorical, numeric, table_of
 
+MOST_CLASSES = 3
 SINGLE = 4e-6
 """Sums in single precision, in another order, differ by this part of their terms."""
 
@@ -170,6 +175,48 @@ def is_visible(before: Answers, after: Answers, *, labels_alone: bool) -> bool:
 def _is_tie(scores: Floats, bound: float) -> bool:
     first, second = sorted(scores.tolist())[-1:-3:-1]
     return bool(first - second <= 2 * bound)
+
+
+@cache
+def trained_on(names: tuple[str, ...], classes: tuple[str, ...], *, filled: bool) -> Table:
+    """The made-up people with the class that they learn from; `filled`: missing cells are 4."""
+    x, number = made_up_people()
+    x = np.where(np.isnan(x), 4.0, x) if filled else x
+    order = sorted(classes, key=["False", "0", "low", "some", "True", "1", "high", "2"].index)
+    learned = [order[i] for i in quantiles(number, len(classes)).tolist()]
+    columns = [numeric(name, "quasi_identifier", bounds=(-1e6, 1e6), missing=True) for name in names]
+    people = [
+        (*(None if np.isnan(cell) else float(cell) for cell in row), name)
+        for row, name in zip(x.tolist(), learned, strict=True)
+    ]
+    return table_of([*columns, categorical("learned", "class", "sensitive", values=sorted(classes))], people)
+
+
+def people_columns(*, filled: bool) -> Columns:
+    """The cells of the made-up people; `filled`: missing ones are 4."""
+    x, _ = made_up_people()
+    x = np.where(np.isnan(x), 4.0, x) if filled else x
+    cells = [[None if np.isnan(cell) else float(cell) for cell in column] for column in x.T.tolist()]
+    return dict(zip(NAMES, cells, strict=True))
+
+
+def contradicts(model: ModelIR, content: bytes, *, filled: bool = False) -> bool | None:
+    """Do the file's numbers of people contradict the people it was trained on? None where it has none to compare.
+
+    A file that no policy over these columns takes contradicts them, too.
+    """
+    of_categories = model.origins is not None or any(tree.subsets for tree in model.trees)
+    if not 2 <= len(model.classes) <= MOST_CLASSES or of_categories or not any(tree.numbers for tree in model.trees):
+        return None
+    names = tuple(NAMES) if set(model.features) <= set(NAMES) else tuple(f"x{i}" for i in range(len(NAMES)))
+    try:
+        table = trained_on(names, tuple(sorted(model.classes)), filled=filled)
+        loaded = lower_model(model, table.schema, {}, "model")
+        if loaded.provenance.node_numbers is None:
+            return None
+        return first_contradiction(loaded.provenance.node_numbers, loaded.release, table) is not None
+    except (LeafgateError, ValueError):
+        return True
 
 
 class Original:

@@ -1,37 +1,48 @@
-"""What must be so of every audit, and the random cases on which it is tried.
+"""The dominance harness: what must be so of every audit, and the random releases on which it is tried.
 
 (a) More of the same release never makes anybody safer. (b) Whom a simple honest adversary knows with certainty,
 `exposure` counts. (c) Numbers that contradict the table never pass. (d) Cells of single people that stand in a file are
 disclosed. (e) Under limits that everything keeps, an honest release passes: blocking whatever comes is no audit.
 
-Of the files of models `first_policy_cases` asks the same.
+Of the files of models `first_policy_cases` asks the same. One integer seed decides a whole case.
+`python -m dominance --cases 10000` (with `tests/support` on PYTHONPATH) runs many, and prints the seeds of failures.
 """
 
 from __future__ import annotations
 
+import argparse
 import copy
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dominance.adversary import certain_people, leaves_of, nodes_of
-from dominance.audits import (
+from generator.adversary import certain_people
+from generator.policies import (
     LENIENT,
     LINKING,
     NOTHING_DISCLOSED,
+    OF_TREES,
     Metrics,
     Outcome,
     audited,
     audited_file,
     strict_metrics,
 )
-from dominance.people import People, Rng, contradicting_table, draw_people
-from dominance.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
+from generator.published import leaves_of, nodes_of
+from generator.tables import DeclaredPeople, Rng, contradicting_table, draw_declared_people
+from generator.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
 from leafgate import Table
 
 TOLERANCE = 1e-9
+LISTED = 3
+"""So many failures of one kind are printed."""
 MAXENT: Metrics = (*LINKING, {"use": "maxent", "internal": False, "solver": "structured", "time_limit": 20.0})
 
 
@@ -52,7 +63,9 @@ Problem = tuple[str, str, str]
 """The property's letter, the kind of release, and what is wrong."""
 
 
-def more_is_not_safer(less: Outcome, more: Outcome, people: People, kind: str, *, plain: bool) -> Iterator[Problem]:
+def more_is_not_safer(
+    less: Outcome, more: Outcome, people: DeclaredPeople, kind: str, *, plain: bool
+) -> Iterator[Problem]:
     """(a) for two releases of which the second tells all that the first does.
 
     What an adversary derives from less may be surer and wrong, where one group reaches several leaves whose sizes are
@@ -81,7 +94,9 @@ def more_is_not_safer(less: Outcome, more: Outcome, people: People, kind: str, *
         yield "a", kind, "the verdict no longer fails"
 
 
-def certain_are_exposed(outcome: Outcome, people: People, kind: str, attacks: Sequence[str]) -> Iterator[Problem]:
+def certain_are_exposed(
+    outcome: Outcome, people: DeclaredPeople, kind: str, attacks: Sequence[str]
+) -> Iterator[Problem]:
     """(b) for an audit with the limits of `strict_metrics`."""
     if outcome.document is None:
         return
@@ -104,17 +119,24 @@ def certain_are_exposed(outcome: Outcome, people: People, kind: str, attacks: Se
                 yield "b", kind, f"k_anonymity@{attack} counts more people than the adversary's group has"
 
 
+def doubts(outcome: Outcome) -> list[str]:
+    """What keeps an audit from passing, with limits that everything keeps; one of them judges trees alone."""
+    has_trees = outcome.document is None or bool(outcome.document["trees"])
+    found = [name for name, finding in outcome.findings.items() if not finding.passed]
+    found = [name for name in found if has_trees or name != OF_TREES]
+    return [*found, *([outcome.error] if outcome.error else [])]
+
+
 def does_not_pass(outcome: Outcome, kind: str) -> Iterator[Problem]:
     """(c) for a release whose numbers contradict the table, audited with limits that everything keeps."""
-    if outcome.verdict == "pass":
+    if not doubts(outcome):
         yield "c", kind, "passes"
 
 
 def honest_passes(outcome: Outcome, kind: str) -> Iterator[Problem]:
     """(e) for a release of the very people it is audited on, audited with limits that everything keeps."""
-    if outcome.verdict != "pass":
-        doubts = [name for name, finding in outcome.findings.items() if not finding.passed]
-        yield "e", kind, f"ends in {outcome.verdict}: {', '.join(doubts) or outcome.error}"
+    if found := doubts(outcome):
+        yield "e", kind, f"ends in {outcome.verdict}: {', '.join(found)}"
 
 
 def attacks_run(outcome: Outcome, kind: str) -> Iterator[Problem]:
@@ -129,7 +151,7 @@ Case = Callable[[Rng], Iterator[Problem]]
 
 def builder_case(rng: Rng) -> Iterator[Problem]:
     """A builder of ours at two levels; its release beside another table."""
-    people = draw_people(rng)
+    people = draw_declared_people(rng)
     build = _draw_build(rng, people)
     attacks = (
         MAXENT if build["use"] in {"id3", "c45"} and people.table.total_weight < 100 and rng.random() < 0.3 else LINKING
@@ -137,9 +159,9 @@ def builder_case(rng: Rng) -> Iterator[Problem]:
     names = [str(attack["use"]) for attack in attacks]
     metrics, level = strict_metrics(rng), str(rng.choice(LEVELS[:3]))
     kind, granted = f"{build['use']} {build.get('release', '')}".strip(), bool(rng.random() < 0.2)
-    knows = {"distribution": granted}
+    policy: dict[str, Any] = {"attacks": list(attacks), "knows": {"distribution": granted}}
     less, more = (
-        audited(people, build, metrics, attacks, knows=knows, publish={"leaves": at, "measure": bool(at == "counts")})
+        audited(people, build, metrics, publish={"leaves": at, "measure": at == "counts"}, **policy)
         for at in (level, "counts")
     )
     for outcome, at in ((less, level), (more, "counts")):
@@ -155,7 +177,7 @@ def builder_case(rng: Rng) -> Iterator[Problem]:
             yield from _beside_another_table(rng, people, outcome.document, kind)
 
 
-def _draw_build(rng: Rng, people: People) -> dict[str, Any]:
+def _draw_build(rng: Rng, people: DeclaredPeople) -> dict[str, Any]:
     k = int(rng.choice([1, 2, 5]))
     options: list[dict[str, Any]] = [
         {"use": "id3"},
@@ -176,14 +198,16 @@ def _is_plain(document: Mapping[str, Any]) -> bool:
     return len(document["trees"]) <= 1 and all("quasi_identifier" in roles[node["column"]] for node in nodes)
 
 
-def _beside_another_table(rng: Rng, people: People, document: Mapping[str, Any], kind: str) -> Iterator[Problem]:
+def _beside_another_table(
+    rng: Rng, people: DeclaredPeople, document: Mapping[str, Any], kind: str
+) -> Iterator[Problem]:
     how, others = contradicting_table(rng, people)
     if _contradicts(document, others):
         level = document["publish"]["leaves"]
         yield from does_not_pass(audited_file(others, document, LENIENT), f"{kind} {level} beside a table {how}")
 
 
-def _contradicts(document: Mapping[str, Any], people: People) -> bool:
+def _contradicts(document: Mapping[str, Any], people: DeclaredPeople) -> bool:
     """Do the table's people, sent down the trees, give other numbers than the leaves tell, by more than a rounding?"""
     if document["records"] is not None and sum(document["records"]["weight"]) != people.table.total_weight:
         return True
@@ -205,7 +229,7 @@ def _contradicts(document: Mapping[str, Any], people: People) -> bool:
 
 def hand_made_case(rng: Rng) -> Iterator[Problem]:
     """Trees that no builder would grow: at two levels, their numbers called others, changed, beside other people."""
-    people = draw_people(rng)
+    people = draw_declared_people(rng)
     made = draw_hand_made(rng, people)
     metrics, level = strict_metrics(rng), str(rng.choice(LEVELS[:3]))
     kind = f"{made.counted} trees" if len(made.trees) > 1 else f"{made.counted} tree"
@@ -304,9 +328,9 @@ def _with_a_number_changed(rng: Rng, made: HandMade, level: str) -> Iterator[Pro
 
 def records_case(rng: Rng) -> Iterator[Problem]:
     """Records beside trees: none, all withheld, some cells, all cells; each discloses more than the one before."""
-    people = draw_people(rng)
+    people = draw_declared_people(rng)
     while people.table.total_weight > 200:
-        people = draw_people(rng)
+        people = draw_declared_people(rng)
     made = draw_hand_made(rng, people)
     if made.counted != "exact":
         return
@@ -344,7 +368,9 @@ def records_case(rng: Rng) -> Iterator[Problem]:
     yield from _records_of_nobody(rng, made, whole)
 
 
-def _with_faint_noise(rng: Rng, people: People, whole: Mapping[str, Any], metrics: Metrics) -> Iterator[Problem]:
+def _with_faint_noise(
+    rng: Rng, people: DeclaredPeople, whole: Mapping[str, Any], metrics: Metrics
+) -> Iterator[Problem]:
     """(b) for records of secret numbers with noise that hides nothing, which the release does not call secret."""
     secret = [column.name for column in people.schema.secrets if column.bins]
     if not secret:
@@ -362,7 +388,7 @@ def _with_faint_noise(rng: Rng, people: People, whole: Mapping[str, Any], metric
 
 def private_case(rng: Rng) -> Iterator[Problem]:
     """A forest that claims differential privacy: as it is drawn, and with numbers that no chance has touched."""
-    people = draw_people(rng, plain=True)
+    people = draw_declared_people(rng, plain=True)
     people = people.with_table(Table(people.schema, people.table.frame, people.table.weight * 50))
     trees, rate = 12, 0.075
     build = {"use": "dp_random_trees", "trees": trees, "k": 20, "beta": rate, "depth": 1, "combine": "sum"}
@@ -425,3 +451,43 @@ def check(seed: int, only: str = "") -> list[Failure]:
     odds = np.array([often for often, _ in known.values()])
     name = str(rng.choice(list(known), p=odds / odds.sum()))
     return [Failure(seed, *problem) for problem in known[only or name][1](rng)]
+
+
+def main() -> int:
+    """Run many cases; 1 where a property does not hold."""
+    parser = argparse.ArgumentParser(prog="dominance", description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000, help="how many seeds")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--kind", default="", choices=["", *cases()], help="cases of one kind alone")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    started, done = time.perf_counter(), 0
+    found: Counter[tuple[str, str, str]] = Counter()
+    for seed in range(chosen.first, chosen.first + chosen.cases):
+        if time.perf_counter() - started > chosen.seconds:
+            break
+        for failure in _tried(seed, chosen.kind):
+            key = (failure.prop, failure.kind, failure.text.lstrip("0123456789 "))
+            found[key] += 1
+            if found[key] <= LISTED:
+                print(failure, flush=True)
+        done += 1
+    seconds = time.perf_counter() - started
+    print(f"\n{done:,} cases in {seconds:.0f} s; {sum(found.values()):,} failures of {len(found)} kinds")
+    for (prop, kind, text), number in sorted(found.items()):
+        print(f"{number:6} ({prop}) {kind}: {text}")
+    return 1 if found else 0
+
+
+def _tried(seed: int, kind: str) -> list[Failure]:
+    """The failures of a case; an error that is no finding is one too."""
+    try:
+        return check(seed, kind)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return [Failure(seed, "crash", type(error).__name__, f"{where.filename}:{where.lineno} {error}")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

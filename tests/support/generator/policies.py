@@ -1,4 +1,4 @@
-"""Audits in this process: a policy around people and a release, and what became of it."""
+"""Policies around tables, and audits by them in this process: what became of a release."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dominance.people import People
+from generator.tables import DeclaredPeople
 from leafgate import LeafgateError, Policy
-from leafgate.api.registry import Plugins
-from leafgate.app import audit_policy, load_plugins
+from leafgate.app import audit_policy
+from leafgate.commands.scaffold import policy as scaffold
 from leafgate.kernel.findings import Finding
+from leafgate.kernel.schema import MISSING_WORDS as MISSING_WORDS
 from leafgate.kernel.tables import Tables
-from leafgate.policy.load import as_json, policy_model
+from leafgate.policy.load import Loaded, policy_of
 
 Metrics = Sequence[Mapping[str, Any]]
 LINKING = ({"use": "linking"},)
 NOTHING_DISCLOSED: Metrics = ({"use": "file_disclosure", "at_most": 0},)
+OF_TREES = "anything"
+"""The name of a lenient limit that is inconclusive of a release without trees."""
 LENIENT: Metrics = (
     {"use": "k_anonymity", "at_least": 1},
-    {"use": "residual_degrees_of_freedom", "name": "anything", "at_least": -1e9},
+    {"use": "residual_degrees_of_freedom", "name": OF_TREES, "at_least": -1e9},
 )
 """Limits that every release here keeps: what blocks an audit with them is a doubt about the release itself."""
 
@@ -48,19 +51,32 @@ def strict_metrics(rng: np.random.Generator) -> Metrics:
 
 
 @cache
-def _plugins() -> Plugins:
-    return load_plugins()
-
-
-@cache
-def _model() -> type[Policy]:
-    return policy_model(_plugins())
-
-
-@cache
 def _folder() -> tuple[tempfile.TemporaryDirectory[str], Path]:
-    holder = tempfile.TemporaryDirectory(prefix="dominance-")
+    holder = tempfile.TemporaryDirectory(prefix="generator-")
     return holder, Path(holder.name)
+
+
+def policy_around(data: Mapping[str, Any], metrics: Metrics, folder: Path = Path(), **more: Any) -> Loaded:
+    """The policy of an audit in this process, by the linking attack unless others are named."""
+    common = {"leafgate": 1, "name": "drawn", "attacks": list(LINKING), "report": {"smallest_cell": 1}}
+    document = common | {"data": dict(data), "metrics": list(metrics)} | more
+    return policy_of(document, folder, every_plugin=True)
+
+
+def policy_for_any_table(metrics: Metrics) -> Policy:
+    """A policy to audit tables that a test makes: the columns it names are replaced by the table's own."""
+    columns = {
+        "who": {"role": "quasi_identifier", "values": ["a"]},
+        "y": {"role": ["class", "sensitive"], "values": ["b"]},
+    }
+    return policy_around({"columns": columns}, metrics, build={"use": "kadet", "k": 1}).policy
+
+
+def first_policy(
+    data: Path, target: str | None = None, harmless: Sequence[str] = (), builder: str = "kadet", **files: Any
+) -> str:
+    """The text of the policy that `leafgate init` writes; `files` are other files and how the table is read."""
+    return scaffold.first_policy(scaffold.Files(data, **files), target, builder, harmless).text
 
 
 @dataclass(frozen=True)
@@ -90,29 +106,11 @@ class Outcome:
         return None if scores is None else np.asarray(scores >= 1)
 
 
-def policy_for(
-    people: People, build: Mapping[str, Any], metrics: Metrics, attacks: Metrics = LINKING, **more: Any
-) -> Policy:
-    """The policy of one audit."""
-    document = {
-        "leafgate": 1,
-        "name": "dominance",
-        "data": people.data,
-        "build": build,
-        "attacks": list(attacks),
-        "metrics": list(metrics),
-        "report": {"smallest_cell": 1},
-    } | more
-    folder = _folder()[1]
-    return _model().model_validate_json(as_json(document), context={"beside": folder, "root": folder})
-
-
-def audited(
-    people: People, build: Mapping[str, Any], metrics: Metrics, attacks: Metrics = LINKING, **more: Any
-) -> Outcome:
-    """Audit what a builder makes of the people."""
+def audited(people: DeclaredPeople, build: Mapping[str, Any], metrics: Metrics, **more: Any) -> Outcome:
+    """Audit what a builder makes of the people; `more` are other parts of the policy."""
+    loaded = policy_around(people.data, metrics, _folder()[1], build=build, **more)
     try:
-        found = audit_policy(policy_for(people, build, metrics, attacks, **more), _plugins(), Tables(people.table))
+        found = audit_policy(loaded.policy, loaded.plugins, Tables(people.table))
     except LeafgateError as error:
         return Outcome("refused", error=f"{type(error).__name__}: {error}")
     findings = {finding.id: finding for finding in found.report.findings}
@@ -120,7 +118,7 @@ def audited(
     return Outcome(found.report.verdict, findings, document)
 
 
-def audited_file(people: People, document: Mapping[str, Any], metrics: Metrics) -> Outcome:
+def audited_file(people: DeclaredPeople, document: Mapping[str, Any], metrics: Metrics) -> Outcome:
     """Audit a release file."""
     path = _folder()[1] / "release.json"
     path.write_text(json.dumps(document))

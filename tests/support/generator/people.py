@@ -95,10 +95,7 @@ def draw_people(rng: Rng, *, numbers: bool, gaps: bool, owned: bool, only_number
     """
     low, high = ((60, 200), (200, 450), (450, 801))[int(rng.choice(3, p=[0.3, 0.4, 0.3]))]
     n = int(rng.integers(low, high))
-    columns: dict[str, pd.Series] = {}
-    for i in range(int(rng.integers(2, 7))):
-        text = i % 2 == 1 and not only_numbers
-        columns[f"c{i}"] = _text(rng, n) if text else pd.Series(_number(rng, n))
+    columns = draw_columns(rng, n, only_numbers=only_numbers)
     target = pd.Series(_numbers_to_predict(rng, columns, n)) if numbers else pd.Series(_classes(rng, columns, n))
     features = tuple(columns)
     if gaps:
@@ -131,6 +128,15 @@ def draw_people(rng: Rng, *, numbers: bool, gaps: bool, owned: bool, only_number
         _edges(np.asarray(target, dtype=np.float64)) if numbers and owned and not secrets and rng.random() < 0.4 else ()
     )
     return People(pd.DataFrame(columns), features, names, private, secrets, harmless, numbers, edges, step)
+
+
+def draw_columns(rng: Rng, n: int, *, only_numbers: bool = False) -> dict[str, pd.Series]:
+    """2 to 6 columns of so many people, every second of texts unless there are only numbers."""
+    columns: dict[str, pd.Series] = {}
+    for i in range(int(rng.integers(2, 7))):
+        text = i % 2 == 1 and not only_numbers
+        columns[f"c{i}"] = _text(rng, n) if text else pd.Series(_number(rng, n))
+    return columns
 
 
 SPELLED_SHARE = 0.2

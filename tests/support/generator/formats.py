@@ -12,7 +12,7 @@ import numpy as np
 
 from evaluators import catboost_trees, lightgbm_trees, onnx_trees, pmml_trees, skops_trees, ubjson, xgboost_trees
 from evaluators.answers import Answers, Cell, Columns, Questions
-from mutations.changes import Path, Vocabulary
+from generator.changes import Path, Vocabulary
 from producer_archive import NAMES, Archive, archives_in, case_of
 
 PLUGINS = FilePath(__file__).resolve().parents[2] / "plugins"

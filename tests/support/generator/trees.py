@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dominance.adversary import cells_of, reach
-from dominance.people import People, Rng
+from generator.published import cells_of, leaves_of, walk
+from generator.tables import DeclaredPeople, Rng
 from leafgate import Table
 from leafgate.api import Column
 
@@ -19,7 +19,7 @@ LEVELS = ("labels", "error_rates", "shares", "counts")
 MOST_NAMED = 4
 
 
-def draw_tree(rng: Rng, people: People, depth: int) -> dict[str, Any]:
+def draw_tree(rng: Rng, people: DeclaredPeople, depth: int) -> dict[str, Any]:
     """A tree that may ask a column again, with thresholds on cells, between them, and a hair beside them."""
     features = people.schema.features
     if depth == 0 or rng.random() < 0.15:
@@ -29,7 +29,7 @@ def draw_tree(rng: Rng, people: People, depth: int) -> dict[str, Any]:
     return _draw_cut(rng, people, column, depth) if column.numeric else _draw_fan(rng, people, column, depth)
 
 
-def _draw_cut(rng: Rng, people: People, column: Column, depth: int) -> dict[str, Any]:
+def _draw_cut(rng: Rng, people: DeclaredPeople, column: Column, depth: int) -> dict[str, Any]:
     cells = people.table.numbers(column.name)
     present = np.unique(cells[~np.isnan(cells)])
     pool = [*present.tolist(), *((present[1:] + present[:-1]) / 2).tolist(), *(column.bins or ())]
@@ -40,14 +40,14 @@ def _draw_cut(rng: Rng, people: People, column: Column, depth: int) -> dict[str,
     return _with_sides(rng, people, column, depth, at)
 
 
-def _with_sides(rng: Rng, people: People, column: Column, depth: int, at: float) -> dict[str, Any]:
+def _with_sides(rng: Rng, people: DeclaredPeople, column: Column, depth: int, at: float) -> dict[str, Any]:
     cut: dict[str, Any] = {"kind": "cut", "column": column.name, "at": at}
     cut |= {name: True for name in ("strict", "float32") if rng.random() < 0.4}
     cut |= {"missing": str(rng.choice(["low", "high"]))} if column.missing and rng.random() < 0.7 else {}
     return cut | {side: draw_tree(rng, people, depth - 1) for side in ("low", "high")}
 
 
-def _draw_fan(rng: Rng, people: People, column: Column, depth: int) -> dict[str, Any]:
+def _draw_fan(rng: Rng, people: DeclaredPeople, column: Column, depth: int) -> dict[str, Any]:
     domain = list(column.domain)
     place = rng.integers(0, min(len(domain), MOST_NAMED), len(domain)) if rng.random() < 0.5 else np.arange(len(domain))
     unnamed = rng.random() < 0.35 and len(set(place.tolist())) > 1
@@ -60,8 +60,8 @@ def _draw_fan(rng: Rng, people: People, column: Column, depth: int) -> dict[str,
 
 def leaf_counts(document: Mapping[str, Any], tree: Mapping[str, Any], table: Table) -> NDArray[np.int64]:
     """People of each class in each leaf, by walking the document."""
-    where, leaves = reach(document, tree, cells_of(document, table), len(table))
-    counts = np.zeros((len(leaves), len(document["classes"])), dtype=np.int64)
+    where = walk(document, tree, cells_of(document, table.frame), len(table))
+    counts = np.zeros((len(leaves_of(tree)), len(document["classes"])), dtype=np.int64)
     there = where >= 0
     np.add.at(counts, (where[there], table.codes(document["target"])[there]), table.weight[there])
     return counts
@@ -74,7 +74,7 @@ class HandMade:
     `counts` holds for each tree an array over its leaves and the classes; `counted` says what they are of.
     """
 
-    people: People
+    people: DeclaredPeople
     trees: Sequence[Mapping[str, Any]]
     counts: Sequence[NDArray[Any]]
     counted: str = "exact"
@@ -85,13 +85,12 @@ class HandMade:
         document = blank(self.people, level, counted or self.counted, self.combine)
         document["trees"] = [copy.deepcopy(dict(tree)) for tree in self.trees]
         for tree, counts in zip(document["trees"], self.counts, strict=True):
-            _, leaves = reach(document, tree, cells_of(document, self.people.table), len(self.people.table))
-            for leaf, row in zip(leaves, counts, strict=True):
+            for leaf, row in zip(leaves_of(tree), counts, strict=True):
                 _tell(leaf, row, level, document["classes"])
         return document | ({"records": dict(records)} if records is not None else {})
 
 
-def blank(people: People, level: str, counted: str, combine: str = "one") -> dict[str, Any]:
+def blank(people: DeclaredPeople, level: str, counted: str, combine: str = "one") -> dict[str, Any]:
     """A release document without trees."""
     schema = people.schema
     return {
@@ -123,7 +122,7 @@ def _tell(leaf: Any, counts: NDArray[Any], level: str, classes: Sequence[str]) -
         leaf["error_rate"] = float(1 - counts.max() / size)
 
 
-def draw_hand_made(rng: Rng, people: People) -> HandMade:
+def draw_hand_made(rng: Rng, people: DeclaredPeople) -> HandMade:
     """One to three trees whose numbers count everybody, a sample, or a bootstrap of the table."""
     n_trees = int(rng.choice([1, 1, 1, 2, 3]))
     trees = [draw_tree(rng, people, int(rng.integers(1, 4))) for _ in range(n_trees)]
@@ -145,7 +144,7 @@ def _drawn(rng: Rng, table: Table, counted: str) -> Table:
     return Table(table.schema, table.frame, weight.astype(np.int64))
 
 
-def records_of(rng: Rng, people: People, shown: float) -> dict[str, Any]:
+def records_of(rng: Rng, people: DeclaredPeople, shown: float) -> dict[str, Any]:
     """Everybody's record, each cell shown with this chance, else withheld."""
     columns = [column.name for column in people.schema.columns]
     rows = []

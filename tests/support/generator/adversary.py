@@ -6,83 +6,20 @@ the document says: the composition of a group, and that nobody is in a leaf that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from generator.published import Cells, Document, Ids, Mask, cells_of, leaves_of, nodes_of, split, walk
 from leafgate import Table
 
-Document = Mapping[str, Any]
-Cells = dict[str, NDArray[Any]]
-Mask = NDArray[np.bool_]
-Ids = NDArray[np.int64]
 MOST_LIVES = 400
 """Combinations of unknown cells that are tried; a document that asks for more is left alone."""
-
-
-def cells_of(document: Document, table: Table) -> Cells:
-    """Numbers as floats; values as positions in the declared domain, the last for a missing one."""
-    cells: Cells = {}
-    for name, spec in document["schema"].items():
-        if "values" in spec:
-            cells[name] = table.codes(name)
-        else:
-            cells[name] = table.frame[name].to_numpy(dtype=np.float64)
-    return cells
-
-
-def nodes_of(tree: Document) -> Iterator[Document]:
-    """Every node of a tree in a release document, each before those below it."""
-    yield tree
-    for child in children_of(tree):
-        yield from nodes_of(child)
-
-
-def leaves_of(tree: Document) -> list[dict[str, Any]]:
-    """The leaves of a tree from left to right, to be read or changed."""
-    return [cast(dict[str, Any], node) for node in nodes_of(tree) if node["kind"] == "leaf"]
-
-
-def children_of(node: Document) -> list[Document]:
-    if node["kind"] == "cut":
-        return [node["low"], node["high"]]
-    if node["kind"] == "fan":
-        return [*(branch["node"] for branch in node["branches"]), *([node["other"]] if "other" in node else [])]
-    return []
-
-
-def reach(document: Document, tree: Document, cells: Cells, size: int) -> tuple[Ids, list[Document]]:
-    """For each row the number of its leaf, -1 where no branch takes it; and the leaves."""
-    where = np.full(size, -1, dtype=np.int64)
-    leaves: list[Document] = []
-    waiting: list[tuple[Document, Ids]] = [(tree, np.arange(size))]
-    while waiting:
-        node, rows = waiting.pop()
-        if node["kind"] == "leaf":
-            where[rows] = len(leaves)
-            leaves.append(node)
-            continue
-        below = _split(document["schema"][node["column"]], node, cells[node["column"]][rows])
-        waiting += [(child, rows[mask]) for child, mask in reversed(below)]
-    return where, leaves
-
-
-def _split(spec: Document, node: Document, cells: NDArray[Any]) -> list[tuple[Document, Mask]]:
-    if node["kind"] == "cut":
-        seen = cells.astype(np.float32).astype(np.float64) if node.get("float32") else cells
-        low = seen < node["at"] if node.get("strict") else seen <= node["at"]
-        low |= np.isnan(seen) & (node.get("missing") == "low")
-        return [(node["low"], low), (node["high"], ~low)]
-    domain = [*spec["values"], None]
-    branch = np.full(len(domain), len(node["branches"]))
-    for i, each in enumerate(node["branches"]):
-        branch[[domain.index(value) for value in each["values"]]] = i
-    taken = branch[cells]
-    return [(child, taken == i) for i, child in enumerate(children_of(node))]
 
 
 @dataclass(frozen=True)
@@ -113,10 +50,12 @@ class Ends:
 
 def certain_people(document: Document, table: Table) -> dict[str, Certainty] | None:
     """For each secret who is known with certainty; None where the unknown cells are too many to try."""
-    if not _few_lives(document):
+    asked = _unknown_asked(document)
+    if math.prod(map(len, asked.values())) > MOST_LIVES:
         return None
-    cells, size = cells_of(document, table), len(table)
-    reached = _all_ends(document, cells, size)
+    lives = [dict(zip(asked, chosen, strict=True)) for chosen in product(*asked.values())]
+    cells, size = cells_of(document, table.frame), len(table)
+    reached = _all_ends(document, lives, cells, size)
     matches = _matching_records(document, cells, size)
     keys = [*reached.ends.reshape(-1, size), *([cells[document["target"]]] if _public_class(document) else [])]
     keys += [] if matches is None else list(matches.T.astype(np.int64))
@@ -135,15 +74,14 @@ def certain_people(document: Document, table: Table) -> dict[str, Certainty] | N
     return found
 
 
-def _all_ends(document: Document, cells: Cells, size: int) -> Ends:
-    trees, lives = document["trees"], list(_lives(document))
+def _all_ends(document: Document, lives: Sequence[Mapping[str, Any]], cells: Cells, size: int) -> Ends:
+    trees = document["trees"]
     ends = np.empty((len(lives), len(trees), size), dtype=np.int64)
-    leaves: list[list[Document]] = [[] for _ in trees]
     for i, life in enumerate(lives):
         filled = cells | {name: np.full(size, cell) for name, cell in life.items()}
         for t, tree in enumerate(trees):
-            ends[i, t], leaves[t] = reach(document, tree, filled, size)
-    return Ends(lives, ends, leaves, cells)
+            ends[i, t] = walk(document, tree, filled, size)
+    return Ends(lives, ends, [leaves_of(tree) for tree in trees], cells)
 
 
 def _public_class(document: Document) -> bool:
@@ -157,13 +95,10 @@ def _is_about(document: Document, name: str) -> bool:
     A column withheld in every record tells nothing of anybody: the release is that without the column.
     """
     records = document["records"]
-    shown = records is not None and name in records["columns"] and not _all_withheld(document, name)
+    in_records = records is not None and name in records["columns"]
+    shown = in_records and any(cell != {"withheld": True} for cell in _column(document, name))
     asked = any(name == node.get("column") for tree in document["trees"] for node in nodes_of(tree))
     return bool(shown or asked or name == document["target"])
-
-
-def _all_withheld(document: Document, name: str) -> bool:
-    return all(cell == {"withheld": True} for cell in _column(document, name))
 
 
 def _possible_values(document: Document, name: str, reached: Ends, matches: Mask | None) -> Mask:
@@ -230,21 +165,10 @@ def _representatives(spec: Document, nodes: Sequence[Document]) -> list[Any]:
     edges = np.unique([p for p in [*points, *near, *single] if low <= p <= high])
     tried = np.unique([*edges, *((edges[1:] + edges[:-1]) / 2)])
     tried = np.append(tried, np.nan) if spec.get("missing") else tried
-    ways = [_split(spec, node, tried)[0][1] for node in nodes]
+    ways = [split(spec, node, tried)[0][1] for node in nodes]
     bins = [_coded(spec, tried)] if "bins" in spec else []
     first = np.unique(np.array([*ways, *bins, np.isnan(tried)], dtype=np.int64), axis=1, return_index=True)[1]
     return list(tried[np.sort(first)])
-
-
-def _few_lives(document: Document) -> bool:
-    return int(np.prod([len(cells) for cells in _unknown_asked(document).values()], initial=1)) <= MOST_LIVES
-
-
-def _lives(document: Document) -> Iterator[dict[str, Any]]:
-    """Every combination of cells of the unknown columns that the trees ask about."""
-    asked = _unknown_asked(document)
-    for chosen in product(*asked.values()):
-        yield dict(zip(asked, chosen, strict=True))
 
 
 def _column(document: Document, name: str) -> list[Any]:

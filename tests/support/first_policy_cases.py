@@ -1,4 +1,7 @@
-"""One case: a seed decides the table, the model, the policy that leafgate proposes, and what the adversary finds."""
+"""A pass exposes nobody: random tables and models, audited by the policies that leafgate itself proposes.
+
+One seed decides the table, the model, the policy, and what the adversary finds in what was published.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 import leafgate
-from first_policy_cases.adversary import Exposed, Outsider, secret_of
-from first_policy_cases.models import RECIPES, Fitted, Recipe, fit, published_file
-from first_policy_cases.people import (
+from generator.models import RECIPES, Fitted, Recipe, fit, published_file
+from generator.outsider import Exposed, Outsider, secret_of
+from generator.people import (
     TARGET,
     People,
     Rng,
@@ -27,11 +31,11 @@ from first_policy_cases.people import (
     with_several_rows,
     with_spellings,
 )
-from first_policy_cases.published import Published, read_release
+from generator.policies import first_policy
+from generator.published import Published, read_release
 from leafgate import InconclusiveError, LeafgateError
 from leafgate.app import open_session
 from leafgate.commands.repair.plan import repair_file
-from leafgate.commands.scaffold.policy import Files, first_policy
 from leafgate.io.yaml import parse_yaml
 from leafgate.kernel.findings import Report
 from leafgate.kernel.schema import bin_names
@@ -122,11 +126,11 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
     chosen = str(rng.choice(names, p=shares / shares.sum()))
     kind = kind or chosen
     recipe = RECIPES[kind]
-    by_init = not recipe.fit or (recipe.init and rng.random() < 0.4 and limits is None)
+    by_init = not recipe.draw or (not recipe.in_onnx and rng.random() < 0.4 and limits is None)
     gaps = recipe.gaps and rng.random() < 0.45
-    people = draw_people(rng, numbers=recipe.numbers, gaps=gaps, owned=not by_init, only_numbers=recipe.only_numbers)
+    people = draw_people(rng, numbers=recipe.numbers, gaps=gaps, owned=not by_init, only_numbers=recipe.in_onnx)
     other = rng.spawn(1)[0]  # so that what it decides leaves all else as it is
-    changed = by_init and recipe.fit is not None and other.random() < 0.7
+    changed = by_init and recipe.draw is not None and other.random() < 0.7
     reading = str(other.choice(READINGS)) if changed else ""
     for change in (with_spellings, with_missing_secrets, with_several_rows) if limits is None else ():
         people = change(people, rng.spawn(1)[0])
@@ -137,36 +141,37 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
     how += ", persons" if people.person else ""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="first-policies-") as folder:
         warnings.simplefilter("ignore")
-        try:
-            audited = _audited(rng, recipe, people, Path(folder), by_init=by_init, reading=reading, limits=limits)
-        except LeafgateError as error:
-            verdict = "inconclusive" if isinstance(error, InconclusiveError) else "invalid"
-            return [Outcome(seed, kind, how, verdict, words=_without_digits(error))]
-        except Exception as error:
-            return [Outcome(seed, kind, how, "crash", words=_where(error))]
-        outcomes = [_outcome(seed, kind, how, people, audited)]
-        if repair and outcomes[0].verdict in {"fail", FILE_ALONE} and recipe.fit is not None:
-            outcomes.append(_repaired(seed, kind, how, people, audited, Path(folder)))
+        case = partial(Outcome, seed, kind)
+        options: dict[str, Any] = {"by_init": by_init, "reading": reading, "limits": limits}
+        outcome, audited = _tried(case, how, people, lambda: _audited(rng, recipe, people, Path(folder), **options))
+        outcomes = [outcome]
+        if repair and audited is not None and outcome.verdict in {"fail", FILE_ALONE} and recipe.draw is not None:
+            repaired = partial(_repaired, people, audited, Path(folder))
+            outcomes.append(_tried(case, f"{how}, repaired", people, repaired)[0])
         return outcomes
 
 
-def _where(error: Exception) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {error}"
-
-
-def _without_digits(error: Exception) -> str:
-    return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
-
-
-def _outcome(seed: int, kind: str, how: str, people: People, audited: Audited) -> Outcome:
-    """The verdict, and what the adversary finds where it is a pass."""
+def _tried(
+    case: Callable[..., Outcome], how: str, people: People, audit: Callable[[], Audited | None]
+) -> tuple[Outcome, Audited | None]:
+    """What comes of an audit, what the adversary finds where it is a pass, and the audit; None where it ends early."""
+    try:
+        audited = audit()
+    except LeafgateError as error:
+        verdict = "inconclusive" if isinstance(error, InconclusiveError) else "invalid"
+        return case(how, verdict, words=re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")), None
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {error}"
+        return case(how, "crash", words=words), None
+    if audited is None:
+        return case(how, "none found"), None
     verdict = verdict_of(audited.report)
     if verdict not in JUDGED:
-        return Outcome(seed, kind, how, verdict)
+        return case(how, verdict), audited
     outsider = outsider_of(people, audited)
     found = tuple(each for each in outsider.exposed() if each.way != "text" or verdict == "pass")
-    return Outcome(seed, kind, how, verdict, found, groups=len(set(outsider.groups().tolist())))
+    return case(how, verdict, found, groups=len(set(outsider.groups().tolist()))), audited
 
 
 def verdict_of(report: Report) -> str:
@@ -227,7 +232,7 @@ def _audited(
     reading: str,
     limits: Limits | None,
 ) -> Audited:
-    if recipe.fit is None:
+    if recipe.draw is None:
         return _built(recipe.builder, people, folder)
     fitted = fit(recipe, rng, people.learned)
     return _init_with(fitted, people, folder, reading) if by_init else _audit_with(fitted, people, folder, limits)
@@ -236,9 +241,9 @@ def _audited(
 def _write_policy(people: People, folder: Path, model: Path | None, builder: str = "kadet") -> Path:
     """The table as a file, and the policy that `leafgate init` writes for it."""
     people.frame.to_csv(folder / TABLE, index=False)
-    chosen = list(people.harmless)
-    policy = first_policy(Files(folder / TABLE, model, folder, header=True), TARGET, builder, chosen)
-    (folder / POLICY_FILE).write_text(policy.text, encoding="utf-8")
+    files = {"model": model, "folder": folder, "header": True}
+    text = first_policy(folder / TABLE, TARGET, people.harmless, builder, **files)
+    (folder / POLICY_FILE).write_text(text, encoding="utf-8")
     return folder / POLICY_FILE
 
 
@@ -330,29 +335,16 @@ def _document(content: bytes) -> Mapping[str, Any]:
     return parse_yaml(content, POLICY_FILE)
 
 
-def _repaired(seed: int, kind: str, how: str, people: People, audited: Audited, folder: Path) -> Outcome:
-    """What a repair of the model comes to, and what the adversary finds in the new file."""
-    how = f"{how}, repaired"
-    try:
-        report, content = _repair(audited, folder)
-        if content is None:
-            return Outcome(seed, kind, how, "none found")
-        published = published_file(content, people.learned, audited.published)
-        return _outcome(seed, kind, how, people, Audited(report, audited.policy, published))
-    except LeafgateError as error:
-        verdict = "inconclusive" if isinstance(error, InconclusiveError) else "invalid"
-        return Outcome(seed, kind, how, verdict, words=_without_digits(error))
-    except Exception as error:
-        return Outcome(seed, kind, how, "crash", words=_where(error))
-
-
-def _repair(audited: Audited, folder: Path) -> tuple[Report, bytes | None]:
-    if audited.audit is not None:
-        out = folder / "repaired.json" if audited.policy["build"]["path"].endswith(".onnx") else None
-        result = leafgate.repair(audited.audit, out=out)
-        return result.audit.report, result.content
-    assert audited.session is not None
-    session = audited.session()
+def _repaired(people: People, audited: Audited, folder: Path) -> Audited | None:
+    """The audit of the repaired model, and its new file; None where no repair is found."""
     model = folder / audited.policy["build"]["path"]
-    found = repair_file(session, model, "repaired.json")
-    return found.report, found.content
+    if audited.audit is not None:
+        result = leafgate.repair(audited.audit, out=folder / "repaired.json" if model.suffix == ".onnx" else None)
+        report, content = result.audit.report, result.content
+    else:
+        assert audited.session is not None
+        found = repair_file(audited.session(), model, "repaired.json")
+        report, content = found.report, found.content
+    if content is None:
+        return None
+    return Audited(report, audited.policy, published_file(content, people.learned, audited.published))

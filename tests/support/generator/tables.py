@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from generator.people import draw_columns, is_number
 from leafgate import Table
-from leafgate.api import Column, Schema, make_table, typed_column
+from leafgate.api import Schema, make_table, typed_column
 from leafgate.kernel.policy import Data
 
 Rng = np.random.Generator
-NAMES = ("town", "job", "age", "pay", "club")
 CLASSES = ("no", "yes", "maybe")
 MISSING_SHARE = 0.08
 
 
 @dataclass(frozen=True)
-class People:
+class DeclaredPeople:
     """A table, and the part of a policy that describes it: `data` without a path."""
 
     data: Mapping[str, Any]
@@ -32,45 +32,58 @@ class People:
     def schema(self) -> Schema:
         return self.table.schema
 
-    def with_table(self, table: Table) -> People:
+    def with_table(self, table: Table) -> DeclaredPeople:
         """The same policy with another table."""
-        return People(self.data, table)
+        return DeclaredPeople(self.data, table)
 
 
-def people_from(data: Mapping[str, Any], rows: Sequence[Sequence[Any]], weight: Sequence[int] | None = None) -> People:
+def people_from(
+    data: Mapping[str, Any], rows: Sequence[Sequence[Any]], weight: Sequence[int] | None = None
+) -> DeclaredPeople:
     """The people written out, cells in the order of the policy's columns."""
     schema = Data.model_validate_json(json.dumps(data)).meaning()
     frame = pd.DataFrame({c.name: typed_column(c, [row[i] for row in rows]) for i, c in enumerate(schema.columns)})
-    return People(data, make_table(schema, frame, None if weight is None else np.array(weight, dtype=np.int64)))
+    return DeclaredPeople(data, make_table(schema, frame, None if weight is None else np.array(weight, dtype=np.int64)))
 
 
-def draw_people(rng: Rng, *, plain: bool = False) -> People:
-    """20 to 400 people with 2 to 5 columns and a class of 2 or 3 values.
+def draw_declared_people(rng: Rng, *, plain: bool = False) -> DeclaredPeople:
+    """20 to 400 people with 2 to 6 columns and a class of 2 or 3 values.
 
     `plain`: no secret number is binned, and nothing is missing.
     """
     keeps_missing = not plain and rng.random() < 0.3
-    columns = _draw_columns(rng, plain=plain)
-    data = {"columns": columns} | ({"on_missing": "keep"} if keeps_missing else {})
-    schema = Data.model_validate_json(json.dumps(data)).meaning()
     low, high = ((20, 60), (60, 150), (150, 400))[int(rng.choice(3, p=[0.5, 0.3, 0.2]))]
     size = int(rng.integers(low, high + 1))
+    drawn = draw_columns(rng, size)
+    data = {"columns": _declared(rng, drawn, plain=plain)} | ({"on_missing": "keep"} if keeps_missing else {})
+    schema = Data.model_validate_json(json.dumps(data)).meaning()
     weight = rng.integers(1, 5, size) if rng.random() < 0.3 else np.ones(size, dtype=np.int64)
     if weight.sum() > 400:
         weight = np.ones(size, dtype=np.int64)
-    cells = {column.name: _draw_cells(rng, column, size) for column in schema.features}
+    cells = {name: np.array(column, dtype=object) for name, column in drawn.items()}
+    for column in schema.features:
+        if column.missing:
+            cells[column.name][rng.random(size) < MISSING_SHARE] = None
     _tie_secrets(rng, schema, cells)
     cells[schema.target.name] = _draw_classes(rng, schema, cells, size)
     frame = pd.DataFrame({c.name: typed_column(c, list(cells[c.name])) for c in schema.columns})
-    return People(data, make_table(schema, frame, weight.astype(np.int64)))
+    return DeclaredPeople(data, make_table(schema, frame, weight.astype(np.int64)))
 
 
-def _draw_columns(rng: Rng, *, plain: bool) -> dict[str, Any]:
+def _declared(rng: Rng, drawn: Mapping[str, pd.Series], *, plain: bool) -> dict[str, Any]:
+    """Each column with a role and the domain that occurs; the edges of bins are numbers that people have."""
     columns: dict[str, Any] = {}
-    for i, name in enumerate(NAMES[: int(rng.integers(2, 6))]):
+    for i, (name, cells) in enumerate(drawn.items()):
         role = "quasi_identifier" if i == 0 else str(rng.choice(["quasi_identifier", "private", "sensitive"], p=P_ROLE))
-        numeric = rng.random() < 0.35 and not (plain and role == "sensitive")
-        columns[name] = {"role": role} | (_number_domain(rng, role) if numeric else _value_domain(rng, name))
+        values = sorted(cells.unique().tolist())
+        if not is_number(cells):
+            columns[name] = {"role": role, "values": values} | ({"ordered": True} if rng.random() < 0.25 else {})
+        elif role == "sensitive" and len(values) > 3 and not plain:
+            inner = sorted(rng.choice(values[1:-1], int(rng.integers(1, 3)), replace=False).tolist())
+            columns[name] = {"role": role, "bins": [values[0], *inner, values[-1]]}
+        else:
+            role = "private" if role == "sensitive" else role
+            columns[name] = {"role": role, "bounds": [values[0], values[-1] + 1]}
     has_secret = any(spec["role"] == "sensitive" for spec in columns.values())
     kind = rng.random() if has_secret else 0.0
     roles = ["class", "sensitive"] if kind < 0.75 else ["class", "quasi_identifier"] if kind < 0.9 else ["class"]
@@ -79,35 +92,6 @@ def _draw_columns(rng: Rng, *, plain: bool) -> dict[str, Any]:
 
 
 P_ROLE = (0.6, 0.2, 0.2)
-
-
-def _value_domain(rng: Rng, name: str) -> dict[str, Any]:
-    values = [f"{name}{i}" for i in range(int(rng.integers(2, 5)))]
-    return {"values": values} | ({"ordered": True} if rng.random() < 0.25 else {})
-
-
-def _number_domain(rng: Rng, role: str) -> dict[str, Any]:
-    """Bounds, of a secret number bins; the edges are numbers that people have."""
-    top = float(rng.choice([8, 40, 3]))
-    if role != "sensitive":
-        return {"bounds": [0.0, top]}
-    inner = sorted(rng.choice(np.arange(1, 4), int(rng.integers(1, 3)), replace=False).tolist())
-    return {"bins": [0.0, *(top * i / 4 for i in inner), top]}
-
-
-def _draw_cells(rng: Rng, column: Column, size: int) -> NDArray[Any]:
-    if column.values is not None:
-        odds = rng.dirichlet(np.full(len(column.values), 1.5))
-        cells = rng.choice(np.array(column.values, dtype=object), size, p=odds)
-    else:
-        low, high = column.bounds or (0.0, 1.0)
-        steps = int(rng.choice([5, 8, 12, 40]))
-        grid = np.linspace(low, high, steps + 1)
-        grid = np.union1d(grid, column.bins or ()) if rng.random() < 0.7 else grid + 0.0
-        cells = rng.choice(np.round(grid, int(rng.choice([0, 1, 2, 17]))).clip(low, high), size).astype(object)
-    if column.missing:
-        cells[rng.random(size) < MISSING_SHARE] = None
-    return cells
 
 
 def _keys(cells: NDArray[Any]) -> NDArray[np.int64]:
@@ -148,7 +132,7 @@ def _draw_classes(rng: Rng, schema: Schema, cells: Mapping[str, NDArray[Any]], s
     return drawn
 
 
-def contradicting_table(rng: Rng, people: People) -> tuple[str, People]:
+def contradicting_table(rng: Rng, people: DeclaredPeople) -> tuple[str, DeclaredPeople]:
     """The same columns with other people: permuted, shifted, scaled, fewer, more, or drawn anew."""
     table = people.table
     how = str(rng.choice(["permuted", "shifted", "scaled", "fewer", "more", "new"]))
