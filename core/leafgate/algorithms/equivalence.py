@@ -7,11 +7,13 @@ set of its leaves determine each other. People of a forest are classed by the ve
 never coarser than the joint Definition 4.
 
 This shares no code with kADET's bookkeeping of spans, so that each can verify the other.
+
+Columns put people into classes, too: one determines another if everybody in its classes has the other's value alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -23,7 +25,7 @@ from leafgate.algorithms.feasible import Domain, Possible, branch_domains, unrou
 from leafgate.algorithms.routing import Router, leaf_numbers
 from leafgate.kernel.arrays import CompactIds, Ids, Mask, Rows
 from leafgate.kernel.leaf import Leaf
-from leafgate.kernel.schema import Schema
+from leafgate.kernel.schema import Column, Schema
 from leafgate.kernel.table import Table
 from leafgate.kernel.tree import Node, TreeArrays, tree_arrays
 
@@ -257,3 +259,55 @@ def group_by_keys(keys: Sequence[CompactIds]) -> tuple[Ids, Ids]:
     first = np.empty(group.max(initial=-1) + 1, dtype=np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return group, first
+
+
+FEWEST_PEOPLE = 20
+"""That so many people have the value which those before them have is no chance."""
+DETERMINED_SHARE = 0.99
+"""Of the people who do not have a column's most common value, another column tells the value of so many or more."""
+
+
+def determined_columns(table: Table) -> Iterator[tuple[Column, Column]]:
+    """Pairs of a column and another one whose values follow from it, and have a role as if they did not.
+
+    These are columns that everybody knows of everyone, beside those that they do not know; and columns that are no
+    secrets and that may be learned, beside secrets.
+    """
+    columns = table.schema.columns
+    private = [each for each in columns if "private" in each.roles]
+    tellers = [each for each in (*private, *table.schema.having("class")) if "sensitive" not in each.roles]
+    pairs = [(other, column) for column in private for other in table.schema.public]
+    pairs += [(other, column) for column in table.schema.secrets for other in tellers if other.countable]
+    numbered = {each.name: _numbered(table, each) for pair in pairs for each in pair}
+    seen = set[str]()
+    for other, column in pairs:
+        misjudged = other.name if "sensitive" in column.roles else column.name
+        if misjudged not in seen and _determines(table, numbered[other.name], numbered[column.name]):
+            seen.add(misjudged)
+            yield other, column
+
+
+def _numbered(table: Table, column: Column) -> Ids:
+    """The number of each record's value in a column, from 0; a missing cell is one."""
+    cells = table.codes(column.name) if column.values is not None else table.numbers(column.name)
+    return np.unique(cells, return_inverse=True)[1].reshape(-1)
+
+
+def _determines(table: Table, group: Ids, value: Ids) -> bool:
+    """Do the groups tell the values of nearly all people who are in one with somebody else?
+
+    Args:
+        table: the people.
+        group: shape (n_records,), the number of each record's group, from 0.
+        value: the same of its value.
+    """
+    n_groups, n_values = int(group.max(initial=0)) + 1, int(value.max(initial=0)) + 1
+    shared = table.people_by(group, n_groups)[group] > 1
+    pair, of_record = np.unique(group * n_values + value, return_inverse=True)
+    people = table.people_by(np.where(shared, of_record.reshape(-1), -1), len(pair))
+    most_in_group = np.zeros(n_groups, dtype=np.int64)
+    np.maximum.at(most_in_group, pair // n_values, people)
+    of_value = np.bincount(pair % n_values, weights=people)
+    told, others = int(most_in_group.sum()), int(people.sum() - of_value.max(initial=0))
+    chosen = people.sum() - np.count_nonzero(most_in_group)
+    return others > 0 and chosen >= FEWEST_PEOPLE and told - of_value.max() >= DETERMINED_SHARE * others

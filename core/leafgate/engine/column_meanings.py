@@ -6,18 +6,15 @@ postcode they know of its county, and whoever learns a code of an illness learns
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-
-import numpy as np
 
 from leafgate.api.registry import Plugins
 from leafgate.engine.build import with_policy_columns
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.rejudging import HOLDS, Judge, judge_again, what_follows
-from leafgate.kernel.arrays import Ids
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import DETERMINED, NO_ANSWER, Finding, Remedy
 from leafgate.kernel.schema import Column
@@ -34,11 +31,6 @@ IS_SO = "whoever knows one column knows the other"
 KNOWN = "If whoever knows the one column knows the other, say so: `role: quasi_identifier` on {!r}."
 TELLER = "If whoever learns this learns the secret, say so: `role: {}` on {!r}."
 CHANCE = "If it is chance, a waiver may say so."
-
-FEWEST_PEOPLE = 20
-"""That so many people have the value which those before them have is no chance."""
-DETERMINED_SHARE = 0.99
-"""Of the people who do not have a column's most common value, another column tells the value of so many or more."""
 
 
 def _with_columns(adversaries: Adversaries, columns: Mapping[str, Column]) -> Adversaries:
@@ -161,49 +153,3 @@ def _as_meant(other: Column, column: Column) -> Column:
     if "sensitive" in column.roles:
         return replace(other, roles=(other.roles - {"private"}) | {"sensitive"})
     return replace(column, roles=frozenset({"quasi_identifier"}))
-
-
-def determined_columns(table: Table) -> Iterator[tuple[Column, Column]]:
-    """Pairs of a column and another one whose values follow from it, and have a role as if they did not.
-
-    These are columns that everybody knows of everyone, beside those that they do not know; and columns that are no
-    secrets and that may be learned, beside secrets.
-    """
-    columns = table.schema.columns
-    private = [each for each in columns if "private" in each.roles]
-    tellers = [each for each in (*private, *table.schema.having("class")) if "sensitive" not in each.roles]
-    pairs = [(other, column) for column in private for other in table.schema.public]
-    pairs += [(other, column) for column in table.schema.secrets for other in tellers if other.countable]
-    numbered = {each.name: _numbered(table, each) for pair in pairs for each in pair}
-    seen = set[str]()
-    for other, column in pairs:
-        meant = _as_meant(other, column).name
-        if meant not in seen and _determines(table, numbered[other.name], numbered[column.name]):
-            seen.add(meant)
-            yield other, column
-
-
-def _numbered(table: Table, column: Column) -> Ids:
-    """The number of each record's value in a column, from 0; a missing cell is one."""
-    cells = table.codes(column.name) if column.values is not None else table.numbers(column.name)
-    return np.unique(cells, return_inverse=True)[1].reshape(-1)
-
-
-def _determines(table: Table, group: Ids, value: Ids) -> bool:
-    """Do the groups tell the values of nearly all people who are in one with somebody else?
-
-    Args:
-        table: the people.
-        group: shape (n_records,), the number of each record's group, from 0.
-        value: the same of its value.
-    """
-    n_groups, n_values = int(group.max(initial=0)) + 1, int(value.max(initial=0)) + 1
-    shared = table.people_by(group, n_groups)[group] > 1
-    pair, of_record = np.unique(group * n_values + value, return_inverse=True)
-    people = table.people_by(np.where(shared, of_record.reshape(-1), -1), len(pair))
-    most_in_group = np.zeros(n_groups, dtype=np.int64)
-    np.maximum.at(most_in_group, pair // n_values, people)
-    of_value = np.bincount(pair % n_values, weights=people)
-    told, others = int(most_in_group.sum()), int(people.sum() - of_value.max(initial=0))
-    chosen = people.sum() - np.count_nonzero(most_in_group)
-    return others > 0 and chosen >= FEWEST_PEOPLE and told - of_value.max() >= DETERMINED_SHARE * others

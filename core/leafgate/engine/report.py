@@ -10,6 +10,7 @@ from datetime import date
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from leafgate.algorithms.equivalence import determined_columns
 from leafgate.api.registry import Plugins
 from leafgate.engine.audit import Announce, AuditOutcome, apply_waivers, audit, audit_others
 from leafgate.engine.checks import at_builder
@@ -187,12 +188,11 @@ class Auditing:
             from leafgate.engine.column_meanings import AnswerAudit
 
             yield "answers", AnswerAudit(adversaries, unanswered, plugins)
-        hidden = any(each.roles <= {"private", "sensitive"} for each in table.schema.columns)
-        if hidden and not isinstance(self.tables.people, LargeTable):
-            from leafgate.engine.column_meanings import DeterminedAudit, determined_columns
+        in_memory = not isinstance(self.tables.people, LargeTable)  # else the table has representatives
+        if in_memory and (determined := list(determined_columns(table))):
+            from leafgate.engine.column_meanings import DeterminedAudit
 
-            if determined := list(determined_columns(table)):
-                yield "determined columns", DeterminedAudit(adversaries, determined, plugins)
+            yield "determined columns", DeterminedAudit(adversaries, determined, plugins)
 
 
 Search = Callable[[Auditing, Report, SealedRelease], Report]

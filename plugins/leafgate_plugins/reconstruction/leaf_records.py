@@ -105,7 +105,7 @@ class TableReconstruction(api.AttackModel):
 def leaf_regions(tree: api.Node, schema: api.Schema) -> LeafRegions:
     """Each leaf that some record can reach, from left to right, and the remaining domain of each tested column.
 
-    >>> leaf_regions(Leaf("good"), Schema(()))
+    >>> leaf_regions(api.Leaf("good"), api.Schema(()))
     [(Leaf(label='good', counts=None, shares=None, error_rate=None, value=None, scores=None), {})]
     """
     found: LeafRegions = []

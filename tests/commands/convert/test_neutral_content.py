@@ -39,14 +39,10 @@ HONEST: dict[str, Any] = {
 
 def people() -> pd.DataFrame:
     rng = np.random.default_rng(1)
-    return pd.DataFrame(
-        {
-            "ward": rng.choice(["north", "south", "west"], N),
-            "age": rng.integers(20, 61, N),
-            "pay": np.round(rng.lognormal(10, 0.4, N), 2),
-            "ill": rng.choice(["no", "yes"], N),
-        }
-    )
+    ward, age = rng.choice(["north", "south", "west"], N), rng.integers(20, 61, N)
+    pay = np.round(rng.lognormal(10, 0.4, N), 2)
+    is_ill = rng.random(N) < np.where(ward == "north", np.where(age > 40, 0.75, 0.25), 0.5)
+    return pd.DataFrame({"ward": ward, "age": age, "pay": pay, "ill": np.where(is_ill, "yes", "no")})
 
 
 def audited(folder: Path, document: dict[str, Any], **ward: Any) -> Ended:

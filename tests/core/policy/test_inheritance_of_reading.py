@@ -195,7 +195,7 @@ def test_a_child_whose_reading_removes_or_renames_somebody_is_refused(
 
 def test_two_values_that_a_published_file_may_tell_apart_are_not_made_one(tmp_path: Path) -> None:
     """The tree asks about Hill alone; a policy that has people of Mill read as Hill would send them its way."""
-    tree = {**NEUTRAL, "features": ["village_Hill"], "origins": None, "classes": ["no", "yes"]}
+    tree = {**NEUTRAL, "features": ["village_Hill"], "origins": None, "classes": ["yes", "no"]}
     (tmp_path / "model.json").write_text(json.dumps(tree))
     codes: tuple[tuple[dict[str, Any], int], ...] = (
         ({}, 0),
