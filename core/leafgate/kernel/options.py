@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -23,6 +24,36 @@ from leafgate.folders import content_digest, is_model_folder, read_folder
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 """Refuse unknown keys, other types and NaN; leave the input out of error texts."""
+
+
+@dataclass(frozen=True)
+class Later:
+    """Marks a key that policies of 1.0.0 could not have: with its default it is no part of digests.
+
+    Attributes:
+        states: to state the default means something, and changes digests.
+    """
+
+    states: bool = False
+
+
+def delete_later(section: BaseModel, document: dict[str, Any]) -> None:
+    """Delete what a section, and those within it, say no more by than policies of 1.0.0, so that their digests stay.
+
+    Args:
+        section: of a policy.
+        document: the section as JSON, without the keys that no digest is of.
+    """
+    for name, field in type(section).model_fields.items():
+        value, inner = getattr(section, name), document.get(name)
+        later = next((each for each in field.metadata if isinstance(each, Later)), None)
+        if later is not None and value == field.default and not (later.states and name in section.model_fields_set):
+            document.pop(name, None)
+        elif isinstance(inner, dict):
+            within = value if isinstance(value, dict) else {None: value}
+            for key, each in within.items():
+                if isinstance(each, BaseModel):
+                    delete_later(each, inner if key is None else inner[key])
 
 
 class Strict(BaseModel):

@@ -26,7 +26,7 @@ from leafgate.kernel.components import AttackModel, Component, DataSource, TreeB
 from leafgate.kernel.facts import Asked
 from leafgate.kernel.knowledge import Knows, SecretChange
 from leafgate.kernel.metrics import Metric
-from leafgate.kernel.options import PeopleFile, PolicyFile, Strict
+from leafgate.kernel.options import Later, PeopleFile, PolicyFile, Strict, delete_later
 from leafgate.kernel.origin import IN_MEMORY, LedgerHead, PolicyOrigin
 from leafgate.kernel.paths import DocumentPath, canonical
 from leafgate.kernel.release import Publish
@@ -116,10 +116,10 @@ class Data(Strict):
         None,
         description="The data source that reads the data, where the core does not read them itself or an engine does.",
     )
-    rows: Annotated[Literal["people"] | None, inheritance.FREE] = Field(
+    rows: Annotated[Literal["people"] | None, inheritance.FREE, Later()] = Field(
         None, description="`people`: each row is a person, although a column looks as if it numbered them."
     )
-    rows_at_most: Annotated[int | None, inheritance.COMPLETED, Field(ge=1)] = Field(
+    rows_at_most: Annotated[int | None, inheritance.COMPLETED, Later(), Field(ge=1)] = Field(
         None,
         description="The most rows that a person may have, by the columns with the role `person`; a table with more is "
         "refused. Claims of differential privacy need it, because noise hides single rows.",
@@ -207,16 +207,6 @@ class Data(Strict):
         return schema.Schema(
             tuple(schema.column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped
         )
-
-
-def _delete_unstated(data: dict[str, Any]) -> None:
-    """Delete what the section states nothing of that older policies could not state, so that their digests stay."""
-    for name in ("rows", "rows_at_most"):
-        if data[name] is None:
-            del data[name]
-    for column in data["columns"].values():
-        if not column["varies"]:
-            del column["varies"]
 
 
 class ReleaseSpec(Strict):
@@ -348,7 +338,7 @@ class Policy(Strict):
         "are broken.",
     )
     ledger: Annotated[
-        Literal["optional", "required"], inheritance.ordered_by(inheritance.ranked(("optional", "required")))
+        Literal["optional", "required"], inheritance.ordered_by(inheritance.ranked(("optional", "required"))), Later()
     ] = Field(
         "optional",
         description="Whether every audit must be given the ledger of releases that left (`leafgate audit --ledger`).",
@@ -484,11 +474,7 @@ class Policy(Strict):
             del document["releases"]
             if self.secret_may_change is False:
                 del document["secret_may_change"]
-        _delete_unstated(document["data"])
-        if self.ledger == "optional":
-            del document["ledger"]
-        if self.approvals is not None and self.approvals.decisions == 1:
-            del document["approvals"]["decisions"]
+        delete_later(self, document)
         document["publish"] = document["publish"] or Publish().model_dump()
         for attack, options in zip(self.attacks, document["attacks"], strict=True):
             if not attack.limits_itself():

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from leafgate.errors import DataError, PolicyError
 from leafgate.kernel import inheritance
-from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, PositiveFloat
+from leafgate.kernel.options import STRICT, DataFile, FiniteFloat, Later, PositiveFloat
 from leafgate.kernel.spelling import loose_form, spellings_of_one
 
 if TYPE_CHECKING:
@@ -387,23 +387,23 @@ class ColumnSpec(BaseModel):
         {}, description="Other spellings in the file or of classes of a model, each with the value it means."
     )
     distinct: Annotated[
-        tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...], inheritance.ordered_by(inheritance.fewer)
+        tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...], inheritance.ordered_by(inheritance.fewer), Later()
     ] = Field(
         (),
         description="Of a secret, a class, a person or a key: values that are spelled alike and mean different things, "
         'such as `[["AA", "Aa"]]`.',
     )
-    no_answer: Annotated[tuple[str, ...], inheritance.FIXED] = Field(
+    no_answer: Annotated[tuple[str, ...], inheritance.FIXED, Later(states=True)] = Field(
         (),
         description="For a secret or a class: values and texts in the file that say that it is not recorded, such as "
         "`unknown`; `[]` where all are answers. Limits on the secret judge the others alone; whoever has no class is "
         "left out.",
     )
-    missing_is_value: Annotated[bool, inheritance.MORE] = Field(
+    missing_is_value: Annotated[bool, inheritance.MORE, Later()] = Field(
         False,
         description="Whether having no answer is a secret too: limits are judged both ways, and the worse counts.",
     )
-    missing: Annotated[bool, inheritance.Inherited("ordered", inheritance.less, descriptive=True)] = Field(
+    missing: Annotated[bool, inheritance.Inherited("ordered", inheritance.less, descriptive=True), Later()] = Field(
         False,
         description="With `on_missing: keep`: adversaries reckon with missing cells of the column, however few there "
         "are; by default where `report.smallest_cell` people of the table miss it.",
@@ -415,7 +415,7 @@ class ColumnSpec(BaseModel):
         description="For a `weight`: whether each row is one person (the default), or as many people as its weight "
         "says.",
     )
-    varies: Annotated[bool, inheritance.LESS] = Field(
+    varies: Annotated[bool, inheritance.LESS, Later()] = Field(
         False,
         description="Of a secret where a column has the role `person`: whether a person may have several values, such "
         "as an infection at one visit of many. What follows from everybody having one value is then not judged.",

@@ -19,7 +19,7 @@ from leafgate.errors import InvalidError, Problem
 from leafgate.kernel.findings import Finding
 from leafgate.kernel.inheritance import MORE, Kind, ordered_by
 from leafgate.kernel.metrics import Metric, PersonMetric
-from leafgate.kernel.options import STRICT, FiniteFloat, ShareBelowOne
+from leafgate.kernel.options import STRICT, FiniteFloat, Later, ShareBelowOne
 from leafgate.kernel.origin import Lines
 from leafgate.kernel.paths import canonical
 from leafgate.kernel.spelling import similar_form
@@ -181,7 +181,7 @@ class Approvals(BaseModel):
     ] = Field(
         None, description="The e-mail addresses of those who may approve waivers, or the name of a file with them."
     )
-    decisions: Annotated[int, MORE, Field(ge=1, le=MOST_DECISIONS)] = Field(
+    decisions: Annotated[int, MORE, Later(), Field(ge=1, le=MOST_DECISIONS)] = Field(
         1, description="How many people must decide about a release with `leafgate case`."
     )
 

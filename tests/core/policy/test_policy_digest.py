@@ -61,6 +61,23 @@ def test_defaults_written_out_do_not_change_the_digest(tmp_path: Path) -> None:
     assert digest(survey(tmp_path, defaults)) == digest(survey(tmp_path))
 
 
+OF_VERSION_1 = {
+    "demo": "ee30a88c985593ae5ec51cc2a8fb0902e9e8e58b5741da2c8d2967964a898fe6",
+    "mortgage": "a4c2138f9f17be4eb540272f0d86db852921b64ec680e1c4970307cc4c41631b",
+    "submarines": "cf6e8f2df97fbd5256360d3585c302f17751407aadc502e2954e3648413586fd",
+    "votes": "aea7db4bba6281420f7da134d592556c67c0fc86ed4e0dd337f760453472e82f",
+    "wages": "901243a5f9b04b5f702781a6488dd9713c819b89a0a27c01935efae87bdaf326",
+    "ward": "c5e7747522420f3603174e366652395384e462b39f234aacdd12bae5326a800e",
+}
+"""The digests that leafgate 1.0.0 computes of example policies, which reports, waivers and pins of its users have."""
+
+
+@pytest.mark.parametrize("name", OF_VERSION_1)
+def test_a_policy_of_version_1_keeps_its_digest(name: str) -> None:
+    """A key that is new has `Later()` in its field."""
+    assert digest(Path(__file__).resolve().parents[3] / "policies" / f"{name}.yaml") == OF_VERSION_1[name]
+
+
 def test_moving_everything_does_not_change_the_digest(tmp_path: Path) -> None:
     assert digest(written(tmp_path / "here")) == digest(written(tmp_path / "there"))
 
@@ -121,6 +138,11 @@ def test_no_byte_of_a_file_about_people_changes_the_digest_nor_does_the_key(tmp_
         {"data.columns.sex.ordered": True},
         {"data.columns.sex.aliases": {"male": "m"}},
         {"data.columns.smoker.role": "ignored"},
+        {"data.columns.ill.no_answer": ["yes"]},
+        {"data.columns.ill.no_answer": []},
+        {"data.columns.ill.distinct": [["no", "yes"]]},
+        {"data.columns.ill.missing_is_value": True, "data.columns.ill.no_answer": ["no"]},
+        {"approvals": {"reviewers": ["a@b.example"], "decisions": 2}},
         {"plugins": ["leafgate"]},
     ],
 )
