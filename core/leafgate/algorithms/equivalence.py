@@ -282,7 +282,9 @@ def determined_columns(table: Table) -> Iterator[tuple[Column, Column]]:
     seen = set[str]()
     for other, column in pairs:
         misjudged = other.name if "sensitive" in column.roles else column.name
-        if misjudged not in seen and _determines(table, numbered[other.name], numbered[column.name]):
+        answers = [value not in column.no_answer for value in column.domain] if column.no_answer else [True]
+        answered = np.array(answers)[table.codes(column.name) if column.no_answer else 0]
+        if misjudged not in seen and _determines(table, numbered[other.name], numbered[column.name], answered):
             seen.add(misjudged)
             yield other, column
 
@@ -293,16 +295,17 @@ def _numbered(table: Table, column: Column) -> Ids:
     return np.unique(cells, return_inverse=True)[1].reshape(-1)
 
 
-def _determines(table: Table, group: Ids, value: Ids) -> bool:
+def _determines(table: Table, group: Ids, value: Ids, answered: Mask) -> bool:
     """Do the groups tell the values of nearly all people who are in one with somebody else?
 
     Args:
         table: the people.
         group: shape (n_records,), the number of each record's group, from 0.
         value: the same of its value.
+        answered: which records count; one mark for all.
     """
     n_groups, n_values = int(group.max(initial=0)) + 1, int(value.max(initial=0)) + 1
-    shared = table.people_by(group, n_groups)[group] > 1
+    shared = (table.people_by(group, n_groups)[group] > 1) & answered
     pair, of_record = np.unique(group * n_values + value, return_inverse=True)
     people = table.people_by(np.where(shared, of_record.reshape(-1), -1), len(pair))
     most_in_group = np.zeros(n_groups, dtype=np.int64)

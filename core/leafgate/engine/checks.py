@@ -379,7 +379,8 @@ def _unlimited_class(policy: Policy, state: AuditState) -> Iterator[SoundnessPro
     problem = "no limit judges what anybody can find out about the class, or who is in the table"
     for column in state.table.schema.having("class"):
         secret = column.name if "sensitive" in column.roles else None
-        if not column.public and not any(_limits_beliefs(metric, secret) for metric in policy.metrics):
+        limits = (metric for metric in policy.metrics if metric.can_be_broken)
+        if not column.public and not any(_limits_beliefs(metric, secret) for metric in limits):
             yield UNATTACKED, column.name, problem
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from leafgate.api.registry import Plugins
 from leafgate.engine.build import with_policy_columns
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.rejudging import HOLDS, Judge, judge_again, what_follows
+from leafgate.engine.spellings import with_merged_values
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import DETERMINED, NO_ANSWER, Finding, Remedy
 from leafgate.kernel.schema import Column
@@ -118,12 +120,35 @@ class DeterminedAudit:
         """
         found = []
         for other, column in self.doubts:
-            meant = _as_meant(other, column)
-            others = partial(_with_columns, self.adversaries, {meant.name: meant})
-            judged, problem = judge_again(others, judge)
+            judged, problem = judge_again(partial(self._with_meaning, other, column), judge)
             outcome = what_follows(findings, judged, problem, IS_SO)
             found += [] if outcome == HOLDS.format(IS_SO) else [self._finding(other, column, outcome)]
         return [*at_builder(self.adversaries.policy, found), *findings]
+
+    def _with_meaning(self, other: Column, column: Column) -> Adversaries:
+        """The adversaries who know the one column by the other.
+
+        A column that tells a secret is judged by the limits on that, its values with one value of the secret as one.
+        """
+        own, meant = self.adversaries, _as_meant(other, column)
+        if meant.name == column.name:
+            return _with_columns(own, {meant.name: meant})
+        first: dict[str, str] = {}
+        merged = {value: first.setdefault(told, value) for value, told in _told(own.table, other, column).items()}
+        meant = replace(meant, no_answer=tuple(first[value] for value in column.no_answer if value in first))
+
+        def changed(metric: Any) -> Any:
+            if getattr(metric, "secret", None) not in (None, column.name):
+                return metric
+            values = getattr(metric, "values", None)
+            update = {"values": tuple(first.get(each, each) for each in values)} if isinstance(values, tuple) else {}
+            secret = {"secret": other.name} if getattr(metric, "secret", None) else {}
+            return metric.model_copy(update={**update, **secret})
+
+        policy = own.policy.model_copy(update={"metrics": tuple(map(changed, own.policy.metrics))})
+        own = _with_columns(replace(own, policy=policy), {meant.name: meant})
+        is_merged = "class" in other.roles and len(first) < len(merged)  # trees test the values of others
+        return with_merged_values(own, {other.name: merged}) if is_merged else own
 
     def _finding(self, other: Column, column: Column, outcome: str) -> Finding:
         meant = _as_meant(other, column)
@@ -153,3 +178,14 @@ def _as_meant(other: Column, column: Column) -> Column:
     if "sensitive" in column.roles:
         return replace(other, roles=(other.roles - {"private"}) | {"sensitive"})
     return replace(column, roles=frozenset({"quasi_identifier"}))
+
+
+def _told(table: Table, other: Column, column: Column) -> dict[str, str]:
+    """For each value of a column that occurs the value of a secret that most people with it have."""
+    n_values, domain = len(column.domain), column.domain
+    size = len(other.domain) * n_values
+    people = table.people_by(table.codes(other.name) * n_values + table.codes(column.name), size)
+    by_value = people.reshape(-1, n_values)
+    most_of, occurs_of = by_value.argmax(axis=1).tolist(), by_value.sum(axis=1).tolist()
+    occurring = zip(other.domain, most_of, occurs_of, strict=True)
+    return {str(value): str(domain[most]) for value, most, occurs in occurring if occurs and value is not None}

@@ -108,8 +108,8 @@ def _unseen_values(state: AuditState, provenance: Provenance, reading: ModelRead
 def _predicts_by_chance(state: AuditState) -> bool:
     """Do scores of classes, or labels, fit the people no better than if each had another's class?
 
-    What permutations of the classes would give has a mean and a variance in closed form. Where everybody is predicted
-    the same, nothing follows.
+    What permutations of the classes would give has a mean and a variance in closed form. Trees that predict the same
+    for everybody, and have leaves with other labels, were learned from others.
 
     Source: Hoeffding, "A Combinatorial Central Limit Theorem", Annals of Mathematical Statistics 22(4), 1951.
     """
@@ -126,7 +126,9 @@ def _predicts_by_chance(state: AuditState) -> bool:
     fit = weight @ scores[np.arange(len(actual)), actual] / people
     centred = scores - (scores @ shares)[:, None] - average + average @ shares
     variance = (weight @ centred**2) @ shares / people**2
-    return bool(variance > ROUNDING and fit - average @ shares < BEYOND_CHANCE * math.sqrt(variance))
+    if variance <= ROUNDING:  # people who were left out may be in other leaves
+        return not table.dropped and any(len({*tree_arrays(tree).labels}) > 1 for tree in release.trees)
+    return bool(fit - average @ shares < BEYOND_CHANCE * math.sqrt(variance))
 
 
 def _without_witness(state: AuditState, reading: ModelReading) -> str:

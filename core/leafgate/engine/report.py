@@ -188,8 +188,9 @@ class Auditing:
             from leafgate.engine.column_meanings import AnswerAudit
 
             yield "answers", AnswerAudit(adversaries, unanswered, plugins)
-        in_memory = not isinstance(self.tables.people, LargeTable)  # else the table has representatives
-        if in_memory and (determined := list(determined_columns(table))):
+        people = self.tables.people  # of which the table has representatives where they are read in blocks
+        some = next(people.tables(), table) if isinstance(people, LargeTable) else table
+        if determined := list(determined_columns(some)):
             from leafgate.engine.column_meanings import DeterminedAudit
 
             yield "determined columns", DeterminedAudit(adversaries, determined, plugins)

@@ -148,21 +148,22 @@ class SpellingAudit:
             return {}, ""
         if self.adversaries.artifact.release.claims_differential_privacy:
             return {}, "the release claims differential privacy, of the values as they are spelled"
-        return judge_again(lambda: self._with_merged_values(merged), judge)
+        return judge_again(lambda: with_merged_values(self.adversaries, merged), judge)
 
-    def _with_merged_values(self, merged: Merged) -> Adversaries:
-        """The adversaries of the same people and the same release, who take these values for one."""
-        own, artifact = self.adversaries, self.adversaries.artifact
-        table, row = own.table.with_merged_values(merged)
-        origins = None if artifact.origins is None else tuple(row[list(artifact.origins)].tolist())
-        # What a file counts at its inner nodes is of the classes as they are spelled.
-        provenance = replace(artifact.provenance, node_numbers=None, training_rows=None, mapped_classes={})
-        release = merged_release(artifact.release, merged)
-        return own.of_others(
-            own.tables.changed(table, lambda each: _merged_table(each, merged)),
-            replace(artifact, release=release, origins=origins, provenance=provenance),
-            own.policy.model_copy(update={"metrics": _on_merged(own.policy.metrics, merged)}),
-        )
+
+def with_merged_values(adversaries: Adversaries, merged: Merged) -> Adversaries:
+    """The adversaries of the same people and the same release, who take these values for one."""
+    policy, tables, artifact = adversaries.policy, adversaries.tables, adversaries.artifact
+    table, row = adversaries.table.with_merged_values(merged)
+    origins = None if artifact.origins is None else tuple(row[list(artifact.origins)].tolist())
+    # What a file counts at its inner nodes is of the classes as they are spelled.
+    provenance = replace(artifact.provenance, node_numbers=None, training_rows=None, mapped_classes={})
+    release = merged_release(artifact.release, merged)
+    return adversaries.of_others(
+        tables.changed(table, lambda each: _merged_table(each, merged)),
+        replace(artifact, release=release, origins=origins, provenance=provenance),
+        policy.model_copy(update={"metrics": _on_merged(policy.metrics, merged)}),
+    )
 
 
 def merged_spellings(doubts: Sequence[Spellings], *, with_similar: bool) -> Merged:

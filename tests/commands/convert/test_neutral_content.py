@@ -41,7 +41,7 @@ def people() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     ward, age = rng.choice(["north", "south", "west"], N), rng.integers(20, 61, N)
     pay = np.round(rng.lognormal(10, 0.4, N), 2)
-    is_ill = rng.random(N) < np.where(ward == "north", np.where(age > 40, 0.75, 0.25), 0.5)
+    is_ill = rng.random(N) < np.where(ward == "north", 0.2 + 0.3 * (age > 40) + 0.3 * (pay > 22_050), 0.5)
     return pd.DataFrame({"ward": ward, "age": age, "pay": pay, "ill": np.where(is_ill, "yes", "no")})
 
 

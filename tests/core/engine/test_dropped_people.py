@@ -149,7 +149,8 @@ def test_a_pass_without_dropped_people_is_one_with_them(seed: int) -> None:
             for rows, word in ((people, "keep"), (complete, "drop"), (people, "drop"))
         )
     alone = "counted" in findings(ended)
-    assert ended.code == (1 if without.code == 1 else 3 if kept.code == 1 or alone else 0)
+    by_chance = not findings(ended)["reading"]["passed"]  # the model is drawn without the people
+    assert ended.code == (1 if without.code == 1 else 3 if kept.code == 1 or alone or by_chance else 0)
 
 
 SIZED = model([(0, 50.0)], ["well", "ill"], tree={"size": np.array([310.0, 300.0, 10.0])}, counted="exact")

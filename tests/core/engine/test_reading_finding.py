@@ -112,9 +112,11 @@ def test_a_model_of_swapped_classes_predicts_no_better_than_chance(tmp_path: Pat
     assert (found["passed"], "no better than chance" in found["problem"]) == (None, True)
 
 
-@pytest.mark.parametrize("column", ["first", "second"])
-def test_labels_alone_that_were_learned_from_another_column_predict_no_better_than_chance(
-    tmp_path: Path, column: str
+@pytest.mark.parametrize(
+    ("column", "unit", "is_right"), [("first", 1, True), ("second", 1, False), ("first", 900, False)]
+)
+def test_labels_alone_that_were_learned_from_another_column_or_in_another_unit_are_no_better_than_chance(
+    tmp_path: Path, column: str, unit: int, is_right: bool
 ) -> None:
     rng = np.random.default_rng(1)
     first, second = rng.permutation(PEOPLE), rng.permutation(PEOPLE)
@@ -123,14 +125,14 @@ def test_labels_alone_that_were_learned_from_another_column_predict_no_better_th
     skops.io.dump(model, tmp_path / "model.skops")
     made = leafgate("scrub", tmp_path / "model.skops", tmp_path / "model.json", "--leaves", "labels")
     assert made.code == 0, made.err
-    pd.DataFrame({"first": first, "second": second, "ill": ill}).to_csv(tmp_path / "people.csv", index=False)
+    pd.DataFrame({"first": first / unit, "second": second, "ill": ill}).to_csv(tmp_path / "people.csv", index=False)
     number = {"role": "quasi_identifier", "bounds": [0, PEOPLE]}
     columns = {"first": number, "second": number, "ill": POLICY["data"]["columns"]["ill"]}
     build = {"use": "published", "path": "model.json", "encoding": {"x0": {"column": column}}}
     policy = {**POLICY, "data": {"path": "people.csv", "columns": columns}, "build": build}
     (tmp_path / "policy.yaml").write_text(json.dumps({**policy, "publish": {"leaves": "labels"}}))
     found = leafgate("audit", tmp_path / "policy.yaml", "--json").document["findings"]
-    assert [each["passed"] for each in found if each["id"] == "reading"] == [True if column == "first" else None]
+    assert [each["passed"] for each in found if each["id"] == "reading"] == [True if is_right else None]
 
 
 def unknown_key(content: dict[str, Any]) -> None:

@@ -276,7 +276,8 @@ def test_another_secret_does_not_stand_in_for_the_class_under_an_organisations_l
     limits = [{"use": "k_anonymity", "at_least": 3}, {"use": "exposure", "at_most": 0}]
     org = organisation(tmp_path, {"metrics": limits})
     columns = {"ill": {**COLUMNS["ill"], "role": role}, "smoker": {**QUASI, "role": "sensitive"}}
-    path = child(tmp_path, columns, {"metrics": ...})
+    unbreakable = {"use": "membership_advantage", "at_most": 1}
+    path = child(tmp_path, columns, {"metrics": [unbreakable]})
     findings = open_session(path, org=org).audit().report.findings
     assert [each.secret for each in findings if each.metric == "unattacked"] == (["ill"] if role == "class" else [])
     own = open_session(child(tmp_path, columns, {"metrics": limits})).audit().report.findings
