@@ -25,7 +25,7 @@ def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: py
     for folder, file in (("gov", "org.yaml"), ("data", "known.csv"), ("here", "mine.csv")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / file).write_text(PEOPLE)
-    limits = "metrics: [{use: k_anonymity, at_least: 2}, {use: confidence, at_most: 1}]\n"
+    limits = "metrics: [{use: k_anonymity, at_least: 2}, {use: confidence, at_most: 0.99, allow: 0.9}]\n"
     (tmp_path / "gov" / "org.yaml").write_text(f"leafgate: 1\n{limits}{ALLOWED}")
     survey(tmp_path / "here")
     monkeypatch.chdir(tmp_path)

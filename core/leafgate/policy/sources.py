@@ -224,7 +224,8 @@ def map_files(value: Any, change: Callable[[Path, DocumentPath], Path], at: Docu
     if isinstance(value, Path):
         return change(value, at)
     if isinstance(value, BaseModel):
-        return value.model_copy(update={name: map_files(inner, change, (*at, name)) for name, inner in value})
+        changed = ((name, inner, map_files(inner, change, (*at, name))) for name, inner in value)
+        return value.model_copy(update={name: new for name, inner, new in changed if new != inner})  # others stay unset
     if isinstance(value, tuple):
         return tuple(map_files(inner, change, (*at, i)) for i, inner in enumerate(value))
     if isinstance(value, dict):

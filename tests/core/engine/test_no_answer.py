@@ -175,6 +175,9 @@ def test_values_that_may_be_no_answers_are_asked_about_where_a_limit_fails_witho
         return report_on(tmp_path, rows, policy_document({**secret, **more}))
 
     asked = audited()
+    (tmp_path / "org.yaml").write_text('{"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": []}')
+    extending = report_on(tmp_path, rows, {**policy_document(secret), "extends": "org.yaml"})
+    assert [each.id for each in extending.findings if each.passed is not True] == ["no_answer#ill"]
     assert [each.id for each in asked.findings if each.passed is not True] == ["no_answer#ill"]
     assert "exposure@linking#ill" in evidence_of(asked, "no_answer#ill")["reason"]
     assert (asked.verdict, audited(no_answer=[]).verdict) == ("inconclusive", "pass")
