@@ -47,7 +47,7 @@ def test_nobody_is_exposed_by_what_passes_a_first_policy() -> None:
     assert sum(outcome.groups > 1 for outcome in passed) >= CASES // 8
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_nobody_is_exposed_by_what_passes_many_first_policies() -> None:
     assert not failures(outcomes(range(CASES, CASES + THOROUGH_CASES)))
 

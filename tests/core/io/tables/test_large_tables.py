@@ -244,15 +244,16 @@ PEOPLE = [("keep", 0, FEW_PEOPLE), *(pytest.param(*each, MANY_PEOPLE, marks=RARE
 
 
 def with_rare(builders: list[dict[str, Any]]) -> list[Any]:
-    """The builders, of which one of each kind is tried by default and the others in the longer tests."""
+    """The builders, of which one of each kind is tried in the longer tests and the others in the slow ones."""
     uses = [build["use"] for build in builders]
     return [
-        build if build["use"] not in uses[:i] else pytest.param(build, marks=RARE) for i, build in enumerate(builders)
+        build if build["use"] not in uses[:i] else pytest.param(build, marks=pytest.mark.slow)
+        for i, build in enumerate(builders)
     ]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("build", BUILDERS, ids=json.dumps)
+@pytest.mark.parametrize("build", with_rare(BUILDERS), ids=json.dumps)
 @pytest.mark.parametrize(("on_missing", "seed", "most"), PEOPLE)
 def test_an_audit_in_blocks_writes_the_same_bytes(
     tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int, most: int
