@@ -48,3 +48,17 @@ def test_to_validate_a_policy_imports_at_most_110_modules_and_no_engine() -> Non
     found = imported("validate", MORTGAGE)
     assert len(found) <= 110
     assert not [name for name in found if name.startswith(("leafgate.engine", "leafgate.algorithms"))]
+
+
+EXTRAS = ("pyarrow", "sklearn", "skops", "duckdb", "polars", "narwhals", "matplotlib", "starlette", "uvicorn", "onnx")
+WITHOUT_EXTRAS = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRAS}))  # each of them is then as if it were not installed
+from leafgate.cli import run
+sys.exit(run(["demo"]))
+"""
+
+
+def test_the_demo_needs_no_package_that_is_an_extra(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr

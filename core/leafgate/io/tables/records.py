@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from leafgate.api.text_frames import text_column
 from leafgate.errors import DataError
 from leafgate.kernel.large_table import ScratchFolder, StoredBlock
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BLOCK_RECORDS = 1_000_000
 """So many of the records on disk are in main memory together."""
