@@ -8,7 +8,7 @@ never coarser than the joint Definition 4.
 
 This shares no code with kADET's bookkeeping of spans, so that each can verify the other.
 
-Columns put people into classes, too: one determines another if everybody in its classes has the other's value alike.
+Values of a column put people into groups, too: a column determines another one whose value is the same in each group.
 """
 
 from __future__ import annotations
@@ -223,12 +223,6 @@ class ResidualTrees:
         return self._joined.setdefault(key, self.arrays.n_leaves + 1 + len(self._joined))
 
 
-def residual_trees(tree: Node, public: Table, schema: Schema) -> tuple[Ids, ResidualTrees]:
-    """For each row of `public` the number of its residual tree, and the trees that the numbers stand for."""
-    residuals = ResidualTrees(tree, public, schema)
-    return residuals.numbers(), residuals
-
-
 def distinct_ids(ids: CompactIds) -> tuple[Ids, Ids]:
     """The different numbers in ascending order, and for each of `ids` its place among them; in linear time.
 
@@ -262,55 +256,78 @@ def group_by_keys(keys: Sequence[CompactIds]) -> tuple[Ids, Ids]:
 
 
 FEWEST_PEOPLE = 20
-"""That so many people have the value which those before them have is no chance."""
+"""So many people with the same value as somebody of their group before them are no chance."""
 DETERMINED_SHARE = 0.99
-"""Of the people who do not have a column's most common value, another column tells the value of so many or more."""
+"""Of the people without a column's most common value, a column that determines it tells the values of so many."""
+DENSE = 8
+"""Pairs of values are counted in an array if that is at most so many times as long as the table."""
 
 
 def determined_columns(table: Table) -> Iterator[tuple[Column, Column]]:
-    """Pairs of a column and another one whose values follow from it, and have a role as if they did not.
+    """Pairs of a column and one that it determines, whose roles are declared as if it did not.
 
-    These are columns that everybody knows of everyone, beside those that they do not know; and columns that are no
-    secrets and that may be learned, beside secrets.
+    The one is known of everyone, and the other is not; or the other is a secret, and the one may be learned. A column
+    that is known so is in one pair alone.
     """
-    columns = table.schema.columns
-    private = [each for each in columns if "private" in each.roles]
-    tellers = [each for each in (*private, *table.schema.having("class")) if "sensitive" not in each.roles]
-    pairs = [(other, column) for column in private for other in table.schema.public]
-    pairs += [(other, column) for column in table.schema.secrets for other in tellers if other.countable]
-    numbered = {each.name: _numbered(table, each) for pair in pairs for each in pair}
-    seen = set[str]()
-    for other, column in pairs:
-        misjudged = other.name if "sensitive" in column.roles else column.name
-        answers = [value not in column.no_answer for value in column.domain] if column.no_answer else [True]
-        answered = np.array(answers)[table.codes(column.name) if column.no_answer else 0]
-        if misjudged not in seen and _determines(table, numbered[other.name], numbered[column.name], answered):
-            seen.add(misjudged)
+    schema, groups = table.schema, _Groups(table)
+    private = schema.having("private")
+    known = set[str]()
+    for column in private:
+        others = (other for other in schema.public if groups.determine(other, column))
+        if (other := next(others, None)) is not None:
+            known.add(column.name)
             yield other, column
+    for other in (*private, *schema.having("class")):
+        if other.countable and "sensitive" not in other.roles and other.name not in known:
+            yield from ((other, secret) for secret in schema.secrets if groups.determine(other, secret))
 
 
-def _numbered(table: Table, column: Column) -> Ids:
-    """The number of each record's value in a column, from 0; a missing cell is one."""
-    cells = table.codes(column.name) if column.values is not None else table.numbers(column.name)
-    return np.unique(cells, return_inverse=True)[1].reshape(-1)
+class _Groups:
+    """The people of a table in groups with equal values of a column."""
 
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._numbers: dict[str, Ids] = {}
+        self._shared: dict[str, Mask] = {}
 
-def _determines(table: Table, group: Ids, value: Ids, answered: Mask) -> bool:
-    """Do the groups tell the values of nearly all people who are in one with somebody else?
+    def numbers(self, column: Column) -> Ids:
+        """The number of each record's group, from 0; a missing cell is a value."""
+        if column.values is not None:
+            return self.table.codes(column.name)
+        if column.name not in self._numbers:
+            numbers = self.table.numbers(column.name)
+            self._numbers[column.name] = np.unique(numbers, return_inverse=True)[1].reshape(-1)
+        return self._numbers[column.name]
 
-    Args:
-        table: the people.
-        group: shape (n_records,), the number of each record's group, from 0.
-        value: the same of its value.
-        answered: which records count; one mark for all.
-    """
-    n_groups, n_values = int(group.max(initial=0)) + 1, int(value.max(initial=0)) + 1
-    shared = (table.people_by(group, n_groups)[group] > 1) & answered
-    pair, of_record = np.unique(group * n_values + value, return_inverse=True)
-    people = table.people_by(np.where(shared, of_record.reshape(-1), -1), len(pair))
-    most_in_group = np.zeros(n_groups, dtype=np.int64)
-    np.maximum.at(most_in_group, pair // n_values, people)
-    of_value = np.bincount(pair % n_values, weights=people)
-    told, others = int(most_in_group.sum()), int(people.sum() - of_value.max(initial=0))
-    chosen = people.sum() - np.count_nonzero(most_in_group)
-    return others > 0 and chosen >= FEWEST_PEOPLE and told - of_value.max() >= DETERMINED_SHARE * others
+    def shared(self, column: Column) -> Mask:
+        """Which records are in a group of several people."""
+        if column.name not in self._shared:
+            group = self.numbers(column)
+            self._shared[column.name] = self.table.people_by(group, int(group.max(initial=0)) + 1)[group] > 1
+        return self._shared[column.name]
+
+    def determine(self, other: Column, column: Column) -> bool:
+        """Do groups by one column tell the other's value of nearly all people who are in one with somebody else?
+
+        People whose value says that it is not recorded do not count.
+        """
+        if other.name in column.independent_of or column.name in other.independent_of:
+            return False
+        group, value, counted = self.numbers(other), self.numbers(column), self.shared(other)
+        if column.no_answer:
+            counted = counted & ~np.isin(value, [column.domain.index(each) for each in column.no_answer])
+        n_values = int(value.max(initial=0)) + 1
+        pair, people = (group * n_values + value)[counted], self.table.persons[counted]
+        if (int(group.max(initial=0)) + 1) * n_values <= DENSE * len(group):
+            by_pair = np.bincount(pair, weights=people)
+            pairs = np.flatnonzero(by_pair)
+            by_pair = by_pair[pairs]
+        else:
+            pairs, place = np.unique(pair, return_inverse=True)
+            by_pair = np.bincount(place.reshape(-1), weights=people)
+        groups, of_group = np.unique(pairs // n_values, return_inverse=True)
+        most = np.zeros(len(groups))
+        np.maximum.at(most, of_group.reshape(-1), by_pair)
+        commonest = np.bincount(pairs % n_values, weights=by_pair).max(initial=0)
+        told, others, repeated = most.sum() - commonest, by_pair.sum() - commonest, by_pair.sum() - len(groups)
+        return bool(others > 0 and repeated >= FEWEST_PEOPLE and told >= DETERMINED_SHARE * others)

@@ -15,8 +15,9 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.build import with_policy_columns
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
-from leafgate.engine.rejudging import HOLDS, Judge, judge_again, what_follows
+from leafgate.engine.rejudging import Judge, judge_again, what_follows
 from leafgate.engine.spellings import with_merged_values
+from leafgate.errors import InconclusiveError
 from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import DETERMINED, NO_ANSWER, Finding, Remedy
 from leafgate.kernel.schema import Column
@@ -32,7 +33,7 @@ GIVES_AWAY = "the secret {!r} follows from its values, and it was audited as no 
 IS_SO = "whoever knows one column knows the other"
 KNOWN = "If whoever knows the one column knows the other, say so: `role: quasi_identifier` on {!r}."
 TELLER = "If whoever learns this learns the secret, say so: `role: {}` on {!r}."
-CHANCE = "If it is chance, a waiver may say so."
+CHANCE = "If it is chance, say so: `independent_of: [{}]` on {!r}."
 
 
 def _with_columns(adversaries: Adversaries, columns: Mapping[str, Column]) -> Adversaries:
@@ -77,7 +78,7 @@ class AnswerAudit:
         for name in self.doubts:
             own = {key: each for key, each in judged.items() if each.secret == name}
             outcome = what_follows(findings, own, problem, NONE_RECORDED)
-            found += [] if outcome == HOLDS.format(NONE_RECORDED) else [self._finding(name, outcome)]
+            found += [self._finding(name, outcome)] if outcome else []
         return [*at_builder(self.adversaries.policy, found), *findings]
 
     def _finding(self, name: str, outcome: str) -> Finding:
@@ -99,7 +100,7 @@ class AnswerAudit:
 
 @dataclass(frozen=True)
 class DeterminedAudit:
-    """The limits of an audit, where columns that follow from known ones are known, and those that tell secrets secret.
+    """The limits of an audit, where what follows from known columns is known, and what tells a secret is secret.
 
     Attributes:
         adversaries: those of the audit, to whom the columns are what the policy declares.
@@ -112,26 +113,31 @@ class DeterminedAudit:
     plugins: Plugins
 
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
-        """The findings, after one about each pair where a limit that holds does not hold then.
+        """The findings, after one about each column by whose meaning a limit that holds would not hold.
 
         Args:
             findings: of the audit as the policy declares the columns.
             judge: returns the findings where they mean more.
         """
-        found = []
+        found = dict[str, Finding]()  # one about each column, although it may tell several secrets
         for other, column in self.doubts:
             judged, problem = judge_again(partial(self._with_meaning, other, column), judge)
-            outcome = what_follows(findings, judged, problem, IS_SO)
-            found += [] if outcome == HOLDS.format(IS_SO) else [self._finding(other, column, outcome)]
-        return [*at_builder(self.adversaries.policy, found), *findings]
+            if outcome := what_follows(findings, judged, problem, IS_SO):
+                finding = self._finding(other, column, outcome)
+                found.setdefault(finding.id, finding)
+        return [*at_builder(self.adversaries.policy, [*found.values()]), *findings]
 
     def _with_meaning(self, other: Column, column: Column) -> Adversaries:
-        """The adversaries who know the one column by the other.
+        """The adversaries to whom whoever knows the one column knows the other.
 
-        A column that tells a secret is judged by the limits on that, its values with one value of the secret as one.
+        A column that tells a secret is judged by the limits on the secret. Of a class, the values that tell one value
+        of the secret are taken for one.
         """
         own, meant = self.adversaries, _as_meant(other, column)
         if meant.name == column.name:
+            population = own.tables.population
+            if population is not None and meant.name not in population.schema:
+                raise InconclusiveError(f"`data.population` has no column {meant.name!r}")
             return _with_columns(own, {meant.name: meant})
         first: dict[str, str] = {}
         merged = {value: first.setdefault(told, value) for value, told in _told(own.table, other, column).items()}
@@ -140,10 +146,10 @@ class DeterminedAudit:
         def changed(metric: Any) -> Any:
             if getattr(metric, "secret", None) not in (None, column.name):
                 return metric
-            values = getattr(metric, "values", None)
-            update = {"values": tuple(first.get(each, each) for each in values)} if isinstance(values, tuple) else {}
-            secret = {"secret": other.name} if getattr(metric, "secret", None) else {}
-            return metric.model_copy(update={**update, **secret})
+            update: dict[str, Any] = {"secret": other.name} if getattr(metric, "secret", None) else {}
+            if values := getattr(metric, "values", None):
+                update["values"] = (*values, *(first[each] for each in values if each in first))
+            return metric.model_copy(update=update)
 
         policy = own.policy.model_copy(update={"metrics": tuple(map(changed, own.policy.metrics))})
         own = _with_columns(replace(own, policy=policy), {meant.name: meant})
@@ -168,7 +174,12 @@ class DeterminedAudit:
             plain_failure="people know or learn more than the policy declares",
             remedies=(
                 Remedy(action="set", text=text, place=f"data.columns.{meant.name}.role", value=role),
-                Remedy(action="advise", text=CHANCE),
+                Remedy(
+                    action="set",
+                    text=CHANCE.format(column.name if meant.name == other.name else other.name, meant.name),
+                    place=f"data.columns.{meant.name}.independent_of",
+                    value=[column.name if meant.name == other.name else other.name],
+                ),
             ),
         )
 

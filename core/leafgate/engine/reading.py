@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.algorithms.prediction import class_scores, predict
+from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.algorithms.witness import Witness
 from leafgate.api.registry import Plugins
 from leafgate.engine.remedies.static import from_error
@@ -21,7 +21,8 @@ from leafgate.kernel.evidence import AuditorOnly
 from leafgate.kernel.findings import Finding, Remedy
 from leafgate.kernel.policy import Policy
 from leafgate.kernel.release import ModelReading, Release
-from leafgate.kernel.tree import TreeArrays, columns_asked, tree_arrays
+from leafgate.kernel.table import Table
+from leafgate.kernel.tree import TreeArrays, columns_asked, leaves, tree_arrays
 
 READING = "reading"
 """The finding about how the file of a model was read."""
@@ -34,7 +35,7 @@ BEYOND_CHANCE = 1.0
 """By so many standard deviations a model is right more often than chance about those whom it was learned from."""
 
 ROUNDING = 1e-24
-"""A variance of nothing but rounding errors: everybody is predicted the same."""
+"""A variance of rounding errors alone: everybody is predicted the same."""
 
 MOST_UNREACHED = 0.01
 """Of each tree so large a share of the people may be in leaves that no row of the witness comes to."""
@@ -106,16 +107,19 @@ def _unseen_values(state: AuditState, provenance: Provenance, reading: ModelRead
 
 
 def _predicts_by_chance(state: AuditState) -> bool:
-    """Do scores of classes, or labels, fit the people no better than if each had another's class?
+    """Do scores of classes, labels or numbers fit the people no better than if each had another's class?
 
     What permutations of the classes would give has a mean and a variance in closed form. Trees that predict the same
-    for everybody, and have leaves with other labels, were learned from others.
+    for everybody, and have leaves that differ, were learned from others.
 
     Source: Hoeffding, "A Combinatorial Central Limit Theorem", Annals of Mathematical Statistics 22(4), 1951.
     """
     release, table = state.release, state.table
-    if release.predicts_numbers or not len(table):
+    if not len(table):
         return False
+    if release.predicts_numbers:
+        numbers = predicted_numbers(release, table)
+        return bool((numbers == numbers[0]).all()) and _has_other_leaves(release, table)
     try:
         scores = np.nan_to_num(class_scores(release, table))
     except InconclusiveError:  # it publishes labels alone; whom it predicts nothing for has the last row
@@ -126,9 +130,14 @@ def _predicts_by_chance(state: AuditState) -> bool:
     fit = weight @ scores[np.arange(len(actual)), actual] / people
     centred = scores - (scores @ shares)[:, None] - average + average @ shares
     variance = (weight @ centred**2) @ shares / people**2
-    if variance <= ROUNDING:  # people who were left out may be in other leaves
-        return not table.dropped and any(len({*tree_arrays(tree).labels}) > 1 for tree in release.trees)
+    if variance <= ROUNDING:
+        return _has_other_leaves(release, table)
     return bool(fit - average @ shares < BEYOND_CHANCE * math.sqrt(variance))
+
+
+def _has_other_leaves(release: Release, table: Table) -> bool:
+    """Of a model that predicts the same for everybody, has it leaves that differ? People left out may be in these."""
+    return not table.dropped and any(len({leaf.words for leaf in leaves(tree)}) > 1 for tree in release.trees)
 
 
 def _without_witness(state: AuditState, reading: ModelReading) -> str:

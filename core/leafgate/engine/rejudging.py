@@ -1,4 +1,4 @@
-"""Limits judged again, as if the people were others than the table states: what of them would not hold."""
+"""Limits are judged again as if the table meant something else than it states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from leafgate.errors import LeafgateError
 from leafgate.kernel.findings import Finding
 
 UNJUDGED = "what follows if {} could not be judged: {}"
-HOLDS = "if {}, every limit that holds now holds then"
 BROKEN = "if {}, these limits do not hold: {}"
 
 Judge = Callable[[Adversaries], Sequence[Finding]]
@@ -18,10 +17,10 @@ Judge = Callable[[Adversaries], Sequence[Finding]]
 
 
 class Rejudging(Protocol):
-    """One thing that the table may mean other than it states."""
+    """Something else that the table may mean."""
 
     def completed(self, findings: Sequence[Finding], judge: Judge) -> list[Finding]:
-        """The findings of the audit, with what follows where the table means that."""
+        """The findings of the audit, and those that follow if the table means that."""
 
 
 def judge_again(others: Callable[[], Adversaries], judge: Judge) -> tuple[dict[str, Finding], str]:
@@ -33,19 +32,18 @@ def judge_again(others: Callable[[], Adversaries], judge: Judge) -> tuple[dict[s
 
 
 def what_follows(findings: Sequence[Finding], judged: Mapping[str, Finding], problem: str, condition: str) -> str:
-    """What follows for the limits on beliefs, by findings that were judged as if the condition held.
+    """Which limits on beliefs do not hold if the condition does, or could not be judged; empty where all hold.
 
     Args:
-        findings: of the audit.
-        judged: those where the condition holds, by their ids; what was not judged before is judged by itself.
-        problem: why there are none; empty where there are.
-        condition: what is said of it.
+        findings: of the audit; limits that do not hold there are left out.
+        judged: those if the condition holds, by their ids.
+        problem: why nothing could be judged; empty where something was.
+        condition: the condition in words.
     """
     not_held = {each.id for each in findings if not each.passed}
     kept = [each for each in judged.values() if each.attack is not None and each.id not in not_held]
     broken = [each.id for each in kept if each.fails]
     if broken:
         return BROKEN.format(condition, ", ".join(broken))
-    if problem or any(each.passed is None for each in kept):
-        return UNJUDGED.format(condition, problem or "a limit is inconclusive then")
-    return HOLDS.format(condition)
+    unjudged = [problem] if problem else [each.evidence.get("problem") for each in kept if each.passed is None]
+    return UNJUDGED.format(condition, unjudged[0] or "a limit is inconclusive then") if unjudged else ""

@@ -16,7 +16,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.build import with_policy_columns
 from leafgate.engine.checks import at_builder
 from leafgate.engine.knowledge import Adversaries
-from leafgate.engine.rejudging import HOLDS, Judge, judge_again, what_follows
+from leafgate.engine.rejudging import Judge, judge_again, what_follows
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.arrays import Floats, Ids
 from leafgate.kernel.evidence import AuditorOnly
@@ -42,6 +42,7 @@ LOOSE = (
 )
 MERGED = "it does not hold where values of {} that are spelled alike are taken for one value"
 ONE = "they are one value"
+HOLDS = f"if {ONE}, every limit that holds now holds then"
 
 ONE_VALUE = "If they are one value, say so: `aliases` of the column lead each spelling to the value it means."
 DIFFERENT = "If they are different things, list them: `distinct` of the column, such as `[[AA, Aa]]`."
@@ -116,9 +117,9 @@ class SpellingAudit:
         names = ", ".join(repr(each.column.name) for each in doubts if each.same)
         found = [_compared(each, judged.get(each.id), names) for each in findings]
         outcome = what_follows(findings, shown or judged, unshown or unjudged, ONE)
-        if outcome == HOLDS.format(ONE):
+        if not outcome:
             doubts = [each for each in doubts if each.same or each.similar]
-        return [*at_builder(self.adversaries.policy, self._findings(doubts, outcome)), *found]
+        return [*at_builder(self.adversaries.policy, self._findings(doubts, outcome or HOLDS)), *found]
 
     def _findings(self, doubts: Sequence[Spellings], outcome: str) -> Iterator[Finding]:
         for each in doubts:

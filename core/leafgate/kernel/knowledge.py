@@ -531,11 +531,6 @@ class AdversaryKnowledge:
         return self.public.weight
 
 
-def parts_for(needs: Collection[str]) -> list[str]:
-    """The fields of AdversaryKnowledge that attacks with these needs get, besides those that all get."""
-    return [part.name for part in fields(AdversaryKnowledge) if part.metadata.get("need") in needs]
-
-
 def needs_in_words() -> dict[str, str]:
     """What each need is, and the key of a policy that grants it."""
     named = [part.metadata for part in fields(AdversaryKnowledge) if part.metadata.get("says")]

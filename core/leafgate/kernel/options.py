@@ -28,21 +28,21 @@ STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_erro
 
 @dataclass(frozen=True)
 class Later:
-    """Marks a key that policies of 1.0.0 could not have: with its default it is no part of digests.
+    """Marks a key that is newer than 1.0.0, in a field's metadata: no digest has it where it has its default.
 
     Attributes:
-        states: to state the default means something, and changes digests.
+        states: a default that a policy states means something else than none, and digests have it.
     """
 
     states: bool = False
 
 
 def delete_later(section: BaseModel, document: dict[str, Any]) -> None:
-    """Delete what a section, and those within it, say no more by than policies of 1.0.0, so that their digests stay.
+    """Delete from a section the keys marked `Later` that have their defaults, so that digests of older policies stay.
 
     Args:
         section: of a policy.
-        document: the section as JSON, without the keys that no digest is of.
+        document: the section as JSON, which may leave out keys.
     """
     for name, field in type(section).model_fields.items():
         value, inner = getattr(section, name), document.get(name)

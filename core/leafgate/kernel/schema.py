@@ -193,6 +193,7 @@ class Column:
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
         varies: a person may have several values; no part of a release or of a comparison.
         distinct: values that are spelled alike and are different things; no part of a release or of a comparison.
+        independent_of: columns of which it is chance that this one follows from them, or they from it.
         no_answer: those of `values` that say that a person's value is not recorded, and no limit on the secret judges.
         states_no_answer: the policy states which values are `no_answer`, or that none is.
         missing_is_value: having no answer is a secret besides, which limits judge too.
@@ -215,6 +216,7 @@ class Column:
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
     varies: bool = field(default=False, compare=False)
     distinct: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
+    independent_of: tuple[str, ...] = field(default=(), compare=False)
     no_answer: tuple[str, ...] = field(default=(), compare=False)
     states_no_answer: bool = field(default=False, compare=False)
     missing_is_value: bool = field(default=False, compare=False)
@@ -393,6 +395,10 @@ class ColumnSpec(BaseModel):
         description="Of a secret, a class, a person or a key: values that are spelled alike and mean different things, "
         'such as `[["AA", "Aa"]]`.',
     )
+    independent_of: Annotated[tuple[str, ...], inheritance.ordered_by(inheritance.fewer), Later()] = Field(
+        (),
+        description="Columns that determine this one by chance, or that it determines.",
+    )
     no_answer: Annotated[tuple[str, ...], inheritance.FIXED, Later(states=True)] = Field(
         (),
         description="For a secret or a class: values and texts in the file that say that it is not recorded, such as "
@@ -541,6 +547,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         aliases=spec.aliases,
         varies=spec.varies,
         distinct=spec.distinct,
+        independent_of=spec.independent_of,
         states_no_answer="no_answer" in spec.model_fields_set,
         missing_is_value=spec.missing_is_value,
         declares_missing=spec.missing,

@@ -43,7 +43,9 @@ def fewest_errors(folder: Path, leaves: str) -> int | None:
             pruned = replace(model, trees=(tree.pruned(cut),))
             for level in WITHIN[leaves]:
                 trial = bench.trial(pruned, level)
-                errors += [tree.loss_of(cut)] if trial is not None and trial.passes else []
+                errors += (
+                    [int(tree.loss[tree.leaves(cut)].sum()) + tree.lost] if trial is not None and trial.passes else []
+                )
     return min(errors, default=None)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate import Table
-from leafgate.algorithms.equivalence import ResidualTrees, distinct_ids, group_by_keys, residual_trees
+from leafgate.algorithms.equivalence import ResidualTrees, distinct_ids, group_by_keys
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import leaf_numbers, split_rows
 from leafgate.api import Leaf, Node, NumericSplit, Schema
@@ -46,7 +46,8 @@ def test_people_share_a_number_exactly_where_they_share_a_residual_tree(data: st
     table = data.draw(tables(most=12))
     tree = data.draw(trees(table.schema, whole=False))
     public, _ = table.public
-    ids, residuals = residual_trees(tree, public, table.schema)
+    residuals = ResidualTrees(tree, public, table.schema)
+    ids = residuals.numbers()
     compact = ResidualTrees(tree, public, table.schema).compact_numbers()
     assert compact.of(np.arange(len(public))).tolist() == ids.tolist()
     by_person = [residual_of(tree, public, row, {}, table.schema, ()) for row in range(len(public))]

@@ -13,7 +13,15 @@ import yaml
 from command_line import leafgate
 
 COUNTIES = [f"c{i:02d}" for i in range(40)]
+OF_COUNTIES: dict[str, Any] = {
+    "zip": {"role": "ignored"},
+    "county": {"role": "private", "values": COUNTIES},
+    "sex": {"role": "quasi_identifier", "values": ["m", "f"]},
+    "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+}
+ZIPS: dict[str, Any] = {"zip": {"role": "quasi_identifier", "bounds": [10000, 11000], "step": 1}}
 ILLNESSES = {"flu": "J10", "hiv": "B20", "asthma": "J45", "none": "Z00"}
+SECRET: dict[str, Any] = {"diagnosis": {"role": "sensitive", "values": [*ILLNESSES]}}
 LINKING: dict[str, Any] = {"attacks": [{"use": "linking"}], "publish": {"leaves": "labels"}}
 
 
@@ -63,23 +71,27 @@ def people_of_counties(strangers: int) -> list[dict[str, Any]]:
 def test_a_private_column_that_follows_from_a_public_one_is_asked_about(
     tmp_path: Path, strangers: int, asked: bool
 ) -> None:
-    columns = {
-        "zip": {"role": "ignored"},
-        "county": {"role": "private", "values": COUNTIES},
-        "sex": {"role": "quasi_identifier", "values": ["m", "f"]},
-        "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
-    }
-    zips = {"zip": {"role": "quasi_identifier", "bounds": [10000, 11000], "step": 1}}
     limit = {"use": "exposure", "at_most": 0}
-    verdict, findings = audited(tmp_path, people_of_counties(strangers), columns, zips, limit)
+    verdict, findings = audited(tmp_path, people_of_counties(strangers), OF_COUNTIES, ZIPS, limit)
     assert verdict == ("inconclusive" if asked else "pass")
     assert ("determined#county" in findings) is asked
     if asked:
-        (known, _) = findings["determined#county"]["remedies"]
+        known, chance = findings["determined#county"]["remedies"]
         assert (known["place"], known["value"]) == ("data.columns.county.role", "quasi_identifier")
-        open_county = {"county": {"role": "quasi_identifier", "values": COUNTIES}}
-        columns = {**columns, **open_county}
-        assert audited(tmp_path, people_of_counties(strangers), columns, zips, limit)[0] == "fail"
+        assert (chance["place"], chance["value"]) == ("data.columns.county.independent_of", ["zip"])
+        by_chance = {"county": {**OF_COUNTIES["county"], "independent_of": ["zip"]}}
+        assert audited(tmp_path, people_of_counties(strangers), OF_COUNTIES, ZIPS | by_chance, limit)[0] == "pass"
+        columns = OF_COUNTIES | {"county": {"role": "quasi_identifier", "values": COUNTIES}}
+        assert audited(tmp_path, people_of_counties(strangers), columns, ZIPS, limit)[0] == "fail"
+
+
+def of_codes(rows: list[dict[str, Any]], role: Any = "class") -> dict[str, Any]:
+    """Columns of people with codes, as a tree is grown on them: without their secrets."""
+    return {
+        "age": {"role": "quasi_identifier", "bounds": [0, 120], "step": 1},
+        "diagnosis": {"role": "ignored"},
+        "icd": {"role": role, "values": sorted({row["icd"] for row in rows})},
+    }
 
 
 def people_with_codes(codes: int, mixed: bool) -> list[dict[str, Any]]:
@@ -110,15 +122,10 @@ def test_a_class_that_tells_a_secret_is_judged_as_one(
     tmp_path: Path, role: Any, codes: int, mixed: bool, limit: dict[str, Any], blocks: bool
 ) -> None:
     rows = people_with_codes(codes, mixed)
-    columns = {
-        "age": {"role": "quasi_identifier", "bounds": [0, 120], "step": 1},
-        "diagnosis": {"role": "ignored"},
-        "icd": {"role": role, "values": sorted({row["icd"] for row in rows})},
-    }
-    secret = {"diagnosis": {"role": "sensitive", "values": [*ILLNESSES]}}
+    columns = of_codes(rows, role)
     source = {"source": {"use": "polars", "most_records": 1}} if blocks else {}
     verdict, findings = audited(
-        tmp_path, rows, columns, secret, {"use": "confidence", "at_most": 0.35, **limit}, source
+        tmp_path, rows, columns, SECRET, {"use": "confidence", "at_most": 0.35, **limit}, source
     )
     is_asked = role == "class" and not mixed
     assert ("determined#icd" in findings) is is_asked
@@ -131,11 +138,55 @@ def test_a_class_that_tells_a_secret_is_judged_as_one(
 def test_people_without_an_answer_contradict_no_column(tmp_path: Path) -> None:
     rows = people_with_codes(1, mixed=False)
     rows = [{**row, "diagnosis": "unknown" if i % 8 == 0 else row["diagnosis"]} for i, row in enumerate(rows)]
-    columns = {
-        "age": {"role": "quasi_identifier", "bounds": [0, 120], "step": 1},
-        "diagnosis": {"role": "ignored"},
-        "icd": {"role": "class", "values": sorted({row["icd"] for row in rows})},
-    }
+    columns = of_codes(rows)
     values = {"values": [*ILLNESSES, "unknown"], "no_answer": ["unknown"]}
     secret = {"diagnosis": {"role": "sensitive", **values}}
     assert "determined#icd" in audited(tmp_path, rows, columns, secret, {"use": "confidence", "at_most": 0.35})[1]
+
+
+def test_a_class_may_tell_any_of_several_secrets(tmp_path: Path) -> None:
+    rows = [{**row, "ward": row["diagnosis"].upper()} for row in people_with_codes(1, mixed=False)]
+    columns = of_codes(rows) | {"ward": {"role": "ignored"}}
+    secrets = {
+        "diagnosis": {"role": "sensitive", "values": [*ILLNESSES]},
+        "ward": {"role": "sensitive", "values": sorted(map(str.upper, ILLNESSES))},
+    }
+    for secret, asked in (("diagnosis", True), ("ward", True)):
+        limit = {"use": "confidence", "at_most": 0.35, "secret": secret}
+        assert ("determined#icd" in audited(tmp_path, rows, columns, secrets, limit)[1]) is asked
+
+
+@pytest.mark.parametrize(("at_most", "asked"), [(0.35, True), (0.95, False)])
+def test_a_limit_on_some_values_that_holds_for_the_codes_too_is_no_question(
+    tmp_path: Path, at_most: float, asked: bool
+) -> None:
+    rows = people_with_codes(2, mixed=False)
+    columns = of_codes(rows)
+    limit = {"use": "confidence", "at_most": at_most, "values": ["hiv"]}
+    verdict, findings = audited(tmp_path, rows, columns, SECRET, limit)
+    assert ("determined#icd" in findings, verdict) == (asked, "inconclusive" if asked else "pass")
+
+
+def test_people_who_are_their_own_groups_tell_nothing(tmp_path: Path) -> None:
+    """Each of 60 people has four rows, a postcode of her own and one county: no postcode is that of two people."""
+    rows = [
+        {"person": i // 4, "zip": 10000 + i // 4, "county": COUNTIES[i // 4 % 8], "ill": ["no", "yes"][i // 4 % 2]}
+        for i in range(240)
+    ]
+    columns = {
+        "person": {"role": "person"},
+        "zip": {"role": "quasi_identifier", "bounds": [10000, 11000], "step": 1},
+        "county": {"role": "private", "values": COUNTIES[:8]},
+        "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+    verdict, findings = audited(tmp_path, rows, columns, {}, {"use": "exposure", "at_most": 0})
+    assert (verdict, "determined#county" in findings) == ("pass", False)
+
+
+def test_a_population_without_the_column_is_said_to_lack_it(tmp_path: Path) -> None:
+    rows = people_of_counties(0)
+    public = "\n".join(["zip,sex", *(f"{row['zip']},{row['sex']}" for row in rows)])
+    (tmp_path / "population.csv").write_text(public + "\n")
+    source = {"population": "population.csv"}
+    findings = audited(tmp_path, rows, OF_COUNTIES, ZIPS, {"use": "exposure", "at_most": 0}, source)[1]
+    assert "`data.population` has no column 'county'" in findings["determined#county"]["evidence"]["reason"]

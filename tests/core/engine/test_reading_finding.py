@@ -112,6 +112,13 @@ def test_a_model_of_swapped_classes_predicts_no_better_than_chance(tmp_path: Pat
     assert (found["passed"], "no better than chance" in found["problem"]) == (None, True)
 
 
+def test_boosting_that_scores_everybody_alike_was_learned_in_another_unit(tmp_path: Path) -> None:
+    xgboost_file(tmp_path, lambda content: content.update(version=[3, 2, 0]))
+    swapped = {"age": {"column": "visits"}, "visits": {"column": "age"}}  # all visits are fewer than all ages
+    found = reading(tmp_path, {"path": "model.json", "encoding": {**CODES["encoding"], **swapped}})
+    assert (found["passed"], "no better than chance" in found["problem"]) == (None, True)
+
+
 @pytest.mark.parametrize(
     ("column", "unit", "is_right"), [("first", 1, True), ("second", 1, False), ("first", 900, False)]
 )

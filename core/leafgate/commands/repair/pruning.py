@@ -79,10 +79,6 @@ class PrunableTree:
         top = self.leaf_below(cut)
         return np.unique(top[top != LEAF])
 
-    def loss_of(self, cut: Mask) -> int:
-        """What the pruned tree loses."""
-        return int(self.loss[self.leaves(cut)].sum()) + self.lost
-
     def pruned(self, cut: Mask, *, as_given: bool = False) -> TreeIR:
         """The tree whose nodes in the cut are leaves, with the file's own tests where it is to be `as_given`."""
         tree = self.given if as_given else self.tree
