@@ -263,7 +263,7 @@ DENSE = 8
 """Pairs of values are counted in an array if that is at most so many times as long as the table."""
 
 
-def determined_columns(table: Table) -> Iterator[tuple[Column, Column]]:
+def dependent_columns(table: Table) -> Iterator[tuple[Column, Column]]:
     """Pairs of a column and one that it determines, whose roles are declared as if it did not.
 
     The one is known of everyone, and the other is not; or the other is a secret, and the one may be learned. A column

@@ -13,7 +13,7 @@ from typing import Literal
 from leafgate.disclosure import summary
 from leafgate.disclosure.wording import finding_state
 from leafgate.io.json import JsonObject
-from leafgate.kernel.findings import FindingState
+from leafgate.kernel.findings import DEPENDENCY, NO_ANSWER, PERSONS, SPELLING, FindingState
 
 QuestionName = Literal[
     "singling_out",
@@ -55,7 +55,10 @@ QUESTIONS: tuple[Question, ...] = (
         name="singling_out",
         asks="Can a person be told apart from all others?",
         metrics=frozenset(
-            {"alpha_k_anonymity", "k_anonymity", "k_map", "reidentification_risk", "smallest_leaf", "uniques"}
+            {
+                *(DEPENDENCY, PERSONS, "alpha_k_anonymity", "k_anonymity", "k_map", "reidentification_risk"),
+                *("smallest_leaf", "uniques"),
+            }
         ),
     ),
     Question(
@@ -63,16 +66,8 @@ QUESTIONS: tuple[Question, ...] = (
         asks="Can the secret of a person be inferred?",
         metrics=frozenset(
             {
-                "alpha_k_anonymity",
-                "beta_likeness",
-                "class_disclosure",
-                "confidence",
-                "delta_disclosure",
-                "divergence",
-                "exposure",
-                "gain",
-                "l_diversity",
-                "t_closeness",
+                *(DEPENDENCY, NO_ANSWER, PERSONS, SPELLING, "alpha_k_anonymity", "beta_likeness", "class_disclosure"),
+                *("confidence", "delta_disclosure", "divergence", "exposure", "gain", "l_diversity", "t_closeness"),
             }
         ),
     ),

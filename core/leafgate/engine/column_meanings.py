@@ -19,7 +19,7 @@ from leafgate.engine.rejudging import Judge, judge_again, what_follows
 from leafgate.engine.spellings import with_merged_values
 from leafgate.errors import InconclusiveError
 from leafgate.kernel.evidence import AuditorOnly
-from leafgate.kernel.findings import DETERMINED, NO_ANSWER, Finding, Remedy
+from leafgate.kernel.findings import DEPENDENCY, NO_ANSWER, Finding, Remedy
 from leafgate.kernel.schema import Column
 from leafgate.kernel.table import Table
 
@@ -99,7 +99,7 @@ class AnswerAudit:
 
 
 @dataclass(frozen=True)
-class DeterminedAudit:
+class DependencyAudit:
     """The limits of an audit, where what follows from known columns is known, and what tells a secret is secret.
 
     Attributes:
@@ -163,8 +163,8 @@ class DeterminedAudit:
         is_known = meant.name == column.name
         text = KNOWN.format(column.name) if is_known else TELLER.format(str(role).replace("'", ""), other.name)
         return Finding(
-            f"{DETERMINED}#{meant.name}",
-            DETERMINED,
+            f"{DEPENDENCY}#{meant.name}",
+            DEPENDENCY,
             passed=None,
             evidence={
                 "problem": FOLLOWS.format(other.name) if is_known else GIVES_AWAY.format(column.name),

@@ -10,7 +10,7 @@ from datetime import date
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from leafgate.algorithms.equivalence import determined_columns
+from leafgate.algorithms.equivalence import dependent_columns
 from leafgate.api.registry import Plugins
 from leafgate.engine.audit import Announce, AuditOutcome, apply_waivers, audit, audit_others
 from leafgate.engine.checks import at_builder
@@ -190,10 +190,10 @@ class Auditing:
             yield "answers", AnswerAudit(adversaries, unanswered, plugins)
         people = self.tables.people  # of which the table has representatives where they are read in blocks
         some = next(people.tables(), table) if isinstance(people, LargeTable) else table
-        if determined := list(determined_columns(some)):
-            from leafgate.engine.column_meanings import DeterminedAudit
+        if determined := list(dependent_columns(some)):
+            from leafgate.engine.column_meanings import DependencyAudit
 
-            yield "determined columns", DeterminedAudit(adversaries, determined, plugins)
+            yield "dependencies", DependencyAudit(adversaries, determined, plugins)
 
 
 Search = Callable[[Auditing, Report, SealedRelease], Report]

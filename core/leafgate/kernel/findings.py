@@ -134,7 +134,7 @@ SPELLING = "spelling"
 """The finding about values of a secret or a class that may be one value in several spellings."""
 NO_ANSWER = "no_answer"
 """The finding about values of a secret that may mean that nothing is recorded, of which the policy says nothing."""
-DETERMINED = "determined"
+DEPENDENCY = "dependency"
 """The finding about a column that follows from another one, of which the policy knows nothing."""
 Verdict = Literal["pass", "fail", "inconclusive"]
 FindingState = Literal["failed", "inconclusive", "waived", "passed"]

@@ -155,6 +155,9 @@ class Data(Strict):
                 raise ValueError(f"at most one column has the role `{role}`")
         if count("person") and count("weight"):
             raise ValueError("`person` says which rows are one person's, and `weight` how many people a row is; choose")
+        for name, spec in columns.items():
+            if unknown := sorted({*spec.independent_of} - columns.keys()):
+                raise ValueError(f"`independent_of` of {name!r} lists {unknown[0]!r}, which is no column")
         return columns
 
     @model_validator(mode="after")

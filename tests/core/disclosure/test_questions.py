@@ -27,11 +27,26 @@ def answers_by_name(report: dict[str, Any]) -> dict[str, Answer]:
     return {answer.question.name: answer for answer in answers(report)}
 
 
+OF_CORE = {"published_file", "dependency", "no_answer", "persons", "spelling"}
+"""Checks of the core that answer a question."""
+
+
 def test_each_metric_of_leafgate_is_about_a_question_and_each_attack_exists() -> None:
     metrics = {metric for question in QUESTIONS for metric in question.metrics}
-    assert metrics - {"published_file"} == {use_of(metric) for metric in PLUGINS.kind(Metric)}
+    assert metrics - OF_CORE == {use_of(metric) for metric in PLUGINS.kind(Metric)}
+    assert metrics >= OF_CORE
     attacks = {attack for question in QUESTIONS for attack in question.attacks}
     assert attacks <= {use_of(attack) for attack in PLUGINS.kind(AttackModel)}
+
+
+@pytest.mark.parametrize("check", ["dependency", "no_answer", "persons", "spelling"])
+def test_a_secret_is_not_answered_for_while_a_check_asks_what_the_table_means(tmp_path: Path, check: str) -> None:
+    report = audited(tmp_path, {"metrics": [{"use": "exposure", "at_most": 0, "allow": 0.99}]})
+    assert answers_by_name(report)["inferred_secret"].state == "passed"
+    asked = {**report["findings"][0], "metric": check, "id": f"{check}#ill", "passed": None}
+    assert (
+        answers_by_name({**report, "findings": [asked, *report["findings"]]})["inferred_secret"].state == "inconclusive"
+    )
 
 
 def test_the_questions_have_the_names_that_mappings_may_use() -> None:

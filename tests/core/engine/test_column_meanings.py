@@ -74,9 +74,9 @@ def test_a_private_column_that_follows_from_a_public_one_is_asked_about(
     limit = {"use": "exposure", "at_most": 0}
     verdict, findings = audited(tmp_path, people_of_counties(strangers), OF_COUNTIES, ZIPS, limit)
     assert verdict == ("inconclusive" if asked else "pass")
-    assert ("determined#county" in findings) is asked
+    assert ("dependency#county" in findings) is asked
     if asked:
-        known, chance = findings["determined#county"]["remedies"]
+        known, chance = findings["dependency#county"]["remedies"]
         assert (known["place"], known["value"]) == ("data.columns.county.role", "quasi_identifier")
         assert (chance["place"], chance["value"]) == ("data.columns.county.independent_of", ["zip"])
         by_chance = {"county": {**OF_COUNTIES["county"], "independent_of": ["zip"]}}
@@ -128,11 +128,11 @@ def test_a_class_that_tells_a_secret_is_judged_as_one(
         tmp_path, rows, columns, SECRET, {"use": "confidence", "at_most": 0.35, **limit}, source
     )
     is_asked = role == "class" and not mixed
-    assert ("determined#icd" in findings) is is_asked
+    assert ("dependency#icd" in findings) is is_asked
     assert verdict == ("fail" if role != "class" else "inconclusive" if is_asked else "pass")
     if is_asked:
-        assert findings["determined#icd"]["remedies"][0]["value"] == ["class", "sensitive"]
-        assert "confidence@linking#icd" in findings["determined#icd"]["evidence"]["reason"]
+        assert findings["dependency#icd"]["remedies"][0]["value"] == ["class", "sensitive"]
+        assert "confidence@linking#icd" in findings["dependency#icd"]["evidence"]["reason"]
 
 
 def test_people_without_an_answer_contradict_no_column(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_people_without_an_answer_contradict_no_column(tmp_path: Path) -> None:
     columns = of_codes(rows)
     values = {"values": [*ILLNESSES, "unknown"], "no_answer": ["unknown"]}
     secret = {"diagnosis": {"role": "sensitive", **values}}
-    assert "determined#icd" in audited(tmp_path, rows, columns, secret, {"use": "confidence", "at_most": 0.35})[1]
+    assert "dependency#icd" in audited(tmp_path, rows, columns, secret, {"use": "confidence", "at_most": 0.35})[1]
 
 
 def test_a_class_may_tell_any_of_several_secrets(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_class_may_tell_any_of_several_secrets(tmp_path: Path) -> None:
     }
     for secret, asked in (("diagnosis", True), ("ward", True)):
         limit = {"use": "confidence", "at_most": 0.35, "secret": secret}
-        assert ("determined#icd" in audited(tmp_path, rows, columns, secrets, limit)[1]) is asked
+        assert ("dependency#icd" in audited(tmp_path, rows, columns, secrets, limit)[1]) is asked
 
 
 @pytest.mark.parametrize(("at_most", "asked"), [(0.35, True), (0.95, False)])
@@ -164,7 +164,7 @@ def test_a_limit_on_some_values_that_holds_for_the_codes_too_is_no_question(
     columns = of_codes(rows)
     limit = {"use": "confidence", "at_most": at_most, "values": ["hiv"]}
     verdict, findings = audited(tmp_path, rows, columns, SECRET, limit)
-    assert ("determined#icd" in findings, verdict) == (asked, "inconclusive" if asked else "pass")
+    assert ("dependency#icd" in findings, verdict) == (asked, "inconclusive" if asked else "pass")
 
 
 def test_people_who_are_their_own_groups_tell_nothing(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_people_who_are_their_own_groups_tell_nothing(tmp_path: Path) -> None:
         "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
     }
     verdict, findings = audited(tmp_path, rows, columns, {}, {"use": "exposure", "at_most": 0})
-    assert (verdict, "determined#county" in findings) == ("pass", False)
+    assert (verdict, "dependency#county" in findings) == ("pass", False)
 
 
 def test_a_population_without_the_column_is_said_to_lack_it(tmp_path: Path) -> None:
@@ -189,4 +189,13 @@ def test_a_population_without_the_column_is_said_to_lack_it(tmp_path: Path) -> N
     (tmp_path / "population.csv").write_text(public + "\n")
     source = {"population": "population.csv"}
     findings = audited(tmp_path, rows, OF_COUNTIES, ZIPS, {"use": "exposure", "at_most": 0}, source)[1]
-    assert "`data.population` has no column 'county'" in findings["determined#county"]["evidence"]["reason"]
+    assert "`data.population` has no column 'county'" in findings["dependency#county"]["evidence"]["reason"]
+
+
+def test_a_column_is_independent_of_columns_that_there_are(tmp_path: Path) -> None:
+    columns = OF_COUNTIES | {"county": {**OF_COUNTIES["county"], "independent_of": ["zap"]}}
+    data = {"path": "t.csv", "columns": columns}
+    policy = {"leafgate": 1, "name": "typo", "data": data, "build": {"use": "c45"}, "metrics": [], **LINKING}
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy, sort_keys=False))
+    ended = leafgate("validate", tmp_path / "policy.yaml")
+    assert (ended.code, "`independent_of` of 'county' lists 'zap', which is no column" in ended.err) == (2, True)
