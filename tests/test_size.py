@@ -15,7 +15,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[1]
 SCRIPT: dict[str, Any] = runpy.run_path(str(TOP / "tests" / "benchmarks" / "size.py"))
-CEILINGS = {"core": 44_720, "plugins": 29_980, "kit": 905, "tests": 81_970}
+CEILINGS = {"core": 44_720, "plugins": 29_980, "kit": 905, "tests": 81_950}
 """The most code lines of each part: neither blank, nor comments, nor docstrings."""
 MEDIAN = 5
 """The median function has at least so many code lines: nothing is gained by cutting functions into pieces."""
